@@ -1,0 +1,85 @@
+/* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where in the
+ * workspace each temp lies. NAME and NAME_workspace both call it, so they cannot disagree. */
+#include "backend/lower.h"
+
+/* Offsets in the workspace; at least a cache line, and no vector is longer. */
+enum { TEMP_ALIGN = ATTN_BLOCK_ALIGN };
+
+static void refuse(low *c, LLVMValueRef condition)
+{
+    *c->bad = l_bin(c->l, LLVMOr, *c->bad, condition);
+}
+
+/* The bytes of one tensor. An axis of 0 makes it 0, however large the others are. */
+static LLVMValueRef bytes_of(low *c, const kbuf *b)
+{
+    lb *l = c->l;
+    LLVMValueRef zero = l_i64(l, 0), empty = l_i1(l, false), over = l_i1(l, false);
+    LLVMValueRef n = l_i64(l, store_table[b->store].bytes);
+    for (uint32_t i = 0; i < b->rank; i++) {
+        LLVMValueRef d = low_dim(c, b->shape[i]);
+        refuse(c, l_icmp(l, LLVMIntSLT, d, zero));
+        if (i < b->n_family)
+            continue;
+        empty = l_bin(l, LLVMOr, empty, l_icmp(l, LLVMIntEQ, d, zero));
+        n = l_checked(l, "llvm.smul.with.overflow", n, d, &over);
+    }
+    over = l_bin(l, LLVMOr, over, l_icmp(l, LLVMIntSGE, n, l_i64(l, LOWER_MAX_BYTES)));
+    refuse(c, l_bin(l, LLVMAnd, over, l_not(l, empty)));
+    return l_select(l, empty, zero, n);
+}
+
+static void put(low *c, LLVMValueRef out, size_t i, LLVMValueRef v)
+{
+    lb *l = c->l;
+    l_store(l, v, l_gep(l, l->i64, out, l_i64(l, (int64_t)i)), 8);
+}
+
+/* Refused dims give numbers without meaning, which nobody uses; nothing traps on the way. */
+static void compute(low *c, LLVMValueRef out)
+{
+    lb *l = c->l;
+    const kernel *k = c->k;
+    for (size_t i = 0; i < k->symbols.n; i++)
+        refuse(c, l_icmp(l, LLVMIntUGT, c->symbol[i], l_i64(l, DIM_LIMIT)));
+    for (size_t i = 0; i < c->dims.n; i++)
+        low_dim(c, c->dims.v[i]);
+    for (size_t i = 0; i < k->checks.n; i++)
+        refuse(c, l_icmp(l, k->checks.v[i].le ? LLVMIntSGT : LLVMIntNE, low_dim(c, k->checks.v[i].a),
+                         low_dim(c, k->checks.v[i].b)));
+    LLVMValueRef total = l_i64(l, 0);
+    for (size_t i = 0; i < k->bufs.n; i++) {
+        const kbuf *b = k->bufs.v[i];
+        LLVMValueRef bytes = bytes_of(c, b);
+        if (b->role != KB_TEMP) {
+            put(c, out, b->id, bytes);
+            continue;
+        }
+        put(c, out, b->id, total);
+        /* Below 2^62 each and before the sum: the rounding and one addition cannot overflow. */
+        LLVMValueRef rounded = l_bin(l, LLVMAnd, l_bin(l, LLVMAdd, bytes, l_i64(l, TEMP_ALIGN - 1)),
+                                     l_i64(l, -TEMP_ALIGN));
+        total = l_bin(l, LLVMAdd, total, rounded);
+        LLVMValueRef over = l_icmp(l, LLVMIntUGE, total, l_i64(l, LOWER_MAX_BYTES));
+        refuse(c, over);
+        total = l_select(l, over, l_i64(l, 0), total);
+    }
+    put(c, out, k->bufs.n, total);
+}
+
+void lower_sizes(low *c)
+{
+    lb *l = c->l;
+    LLVMTypeRef args[] = {l->ptr, l->ptr};
+    c->sizes = l_function(l, arena_printf(c->a, "%s.sizes", c->f->symbol), l->i32, args, 2,
+                          LLVMInternalLinkage);
+    l_attr(l, c->sizes, LLVMAttributeFunctionIndex, "noinline");
+    l_noalias(l, c->sizes, 0, true);
+    l_noalias(l, c->sizes, 1, false);
+    LLVMValueRef bad = l_i1(l, false);
+    c->bad = &bad;
+    low_load_symbols(c, LLVMGetParam(c->sizes, 0));
+    compute(c, LLVMGetParam(c->sizes, 1));
+    c->bad = NULL;
+    LLVMBuildRet(l->b, l_select(l, bad, l_i32(l, ATTN_DIM), l_i32(l, ATTN_OK)));
+}

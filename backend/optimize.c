@@ -1,0 +1,33 @@
+/* optimize.c: LLVM's verifier and optimiser over a module. */
+#include "backend/module.h"
+#include "backend/session.h"
+
+void module_verify(backend_module *m, const char *when)
+{
+    char *message = NULL;
+    if (LLVMVerifyModule(m->mod, LLVMReturnStatusAction, &message))
+        ice("LLVM refuses the code after %s: %s", when, message);
+    LLVMDisposeMessage(message);
+}
+
+/* The target machine is what makes this worth while: without it, loops stay scalar. */
+bool module_optimize(backend_module *m, diags *ds)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetVerifyEach(o, m->verify_each);
+    LLVMPassBuilderOptionsSetLoopVectorization(o, m->level > 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, m->level > 1);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, m->level > 1);
+    LLVMPassBuilderOptionsSetLoopUnrolling(o, m->level > 1);
+    static const char *const pipelines[] = {"default<O0>", "default<O1>", "default<O2>",
+                                            "default<O3>"};
+    session_doing("optimising", m->n > 0 ? m->names[0] : "");
+    LLVMErrorRef e = LLVMRunPasses(m->mod, pipelines[m->level], m->target.machine, o);
+    session_doing(NULL, NULL);
+    LLVMDisposePassBuilderOptions(o);
+    if (e) {
+        diag_error(ds, (span){0}, "LLVM could not optimise the module: %s", l_error_text(m->a, e));
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,40 @@
+/* program.h: from a file named on the command line to graphs and kernels. */
+#ifndef ATTNC_FRONTEND_CLI_PROGRAM_H
+#define ATTNC_FRONTEND_CLI_PROGRAM_H
+
+#include "frontend/cli/session.h"
+#include "passes/passes.h"
+
+typedef VEC(kernel *) kernel_list;
+
+typedef struct program {
+    uint32_t file; /* in the session's sources */
+    bool from_ir;
+    VEC(graph *) graphs; /* empty where the file holds a kernel */
+    kernel_list kernels; /* after program_lower, or read from the file */
+} program;
+
+/* What the options say about compiling; a wrong value is a usage error: false. */
+typedef struct compile_options {
+    frontend_options frontend;
+    pass_options passes;
+    bool choose_passes; /* an option that chooses passes was given */
+    backend_options backend;
+} compile_options;
+bool compile_options_read(session *s, compile_options *c);
+
+/* Equations or, by the name's ending, IR text. Honours --entry. False after reporting to s->ds. */
+bool program_load(session *s, const char *path, const compile_options *c, program *p);
+
+/* Passes. */
+bool program_optimise(session *s, const compile_options *c, program *p);
+/* Kernels out of the graphs as they are. */
+bool program_schedule(session *s, program *p);
+/* Native code of all kernels, in s->code. */
+bool program_codegen(session *s, const compile_options *c, const program *p);
+
+/* "no X named Y" with the nearest of the candidates, or all of them where they are few. */
+void report_unknown_name(session *s, const char *what, const char *name,
+                         const char *const *candidates, size_t n);
+
+#endif

@@ -1,0 +1,274 @@
+/* order.c: dependence between tensors. A cycle of reads needs a step: an axis along which every read in the cycle
+ * goes to the past (or stays at the step). Finds the axis and the direction, or says which read forbids it. */
+#include "frontend/order.h"
+
+#include <string.h>
+
+tensor *placeholder_of(const order *o, const value *v)
+{
+    return v->op == OP_history && v->scan < o->n_scan ? o->by_scan[v->scan] : NULL;
+}
+
+/* --- edges --------------------------------------------------------------------------------------------------------- */
+
+static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
+{
+    if (!v || seen[v->id])
+        return;
+    seen[v->id] = 1;
+    tensor *y;
+    if ((y = placeholder_of(o, v))) {
+        edge e = {.from = t, .to = y, .node = v};
+        value **ix = ARENA_ARRAY(o->s->a, value *, y->n_ix);
+        for (uint32_t i = 0; i < y->n_ix; i++)
+            ix[i] = graph_index(o->s->g, y->ph->ix[i]);
+        e.index = ix;
+        vec_push(o->s->a, &o->edges[t->id], e);
+        return;
+    }
+    if (v->op == OP_read && (y = placeholder_of(o, v->args[0]))) {
+        edge e = {.from = t, .to = y, .node = v, .index = v->args + 1, .where = v->where};
+        vec_push(o->s->a, &o->edges[t->id], e);
+        for (uint32_t i = 1; i < v->n_args; i++)
+            scan_body(o, t, v->args[i], seen);
+        scan_body(o, t, v->where, seen);
+        return;
+    }
+    for (uint32_t i = 0; i < v->n_args; i++)
+        scan_body(o, t, v->args[i], seen);
+    scan_body(o, t, v->where, seen);
+}
+
+void order_edges(order *o, tensor *t)
+{
+    if (o->edges_done[t->id])
+        return;
+    o->edges_done[t->id] = true;
+    /* new index values may be made while scanning: the array is sized for them */
+    unsigned char *seen = ARENA_ARRAY(o->s->a, unsigned char, o->from->values.n + 4096);
+    scan_body(o, t, t->body, seen);
+}
+
+/* --- relations --------------------------------------------------------------------------------------------------------- */
+
+/* The predicate under which a read counts: what was in force when it was elaborated. */
+static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
+{
+    sema *s = o->s;
+    if (pred_implies_le(s, e->where, a, b, slack) || pred_prover(e->from->in->demand, a, b, slack))
+        return true;
+    bool any = false;
+    for (size_t i = 0; i < e->from->reads.n; i++) {
+        const access *r = &e->from->reads.v[i];
+        bool same = r->of == e->to;
+        for (uint32_t k = 0; same && k < r->n; k++)
+            same = r->index[k] == e->index[k];
+        if (!same)
+            continue;
+        if (!pred_implies_le(s, r->demand, a, b, slack))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward)
+{
+    sema *s = o->s;
+    (void)f;
+    value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
+    if (dims_resolve(s, e->from->ix[from_pos]->extent) != dims_resolve(s, e->to->ix[to_pos]->extent))
+        return REL_NONE;
+    if (at == step)
+        return REL_SAME;
+    value *lo = backward ? step : at, *hi = backward ? at : step;
+    if (implied(o, e, lo, hi, 1))
+        return REL_PAST;
+    if (implied(o, e, lo, hi, 0))
+        return REL_UPTO;
+    return REL_NONE;
+}
+
+bool order_cuts(order *o, const frame *f, const edge *e)
+{
+    return order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) == REL_PAST;
+}
+
+/* --- components (Tarjan) ------------------------------------------------------------------------------------------------ */
+
+typedef struct tarjan {
+    order *o;
+    frame *f;
+    const bool *member;
+    int *index, *low, *comp;
+    bool *on;
+    VEC(tensor *) stack;
+    int next, n_comp;
+} tarjan;
+
+static void visit(tarjan *t, tensor *x)
+{
+    order_edges(t->o, x);
+    t->index[x->id] = t->low[x->id] = ++t->next;
+    vec_push(t->o->s->a, &t->stack, x);
+    t->on[x->id] = true;
+    for (size_t i = 0; i < t->o->edges[x->id].n; i++) {
+        edge *e = &t->o->edges[x->id].v[i];
+        if (!t->member[e->to->id] || (t->f && order_cuts(t->o, t->f, e)))
+            continue;
+        if (!t->index[e->to->id]) {
+            visit(t, e->to);
+            if (t->low[e->to->id] < t->low[x->id])
+                t->low[x->id] = t->low[e->to->id];
+        } else if (t->on[e->to->id] && t->index[e->to->id] < t->low[x->id]) {
+            t->low[x->id] = t->index[e->to->id];
+        }
+    }
+    if (t->low[x->id] == t->index[x->id]) {
+        tensor *y;
+        t->n_comp++;
+        do {
+            y = t->stack.v[--t->stack.n];
+            t->on[y->id] = false;
+            t->comp[y->id] = t->n_comp;
+        } while (y != x);
+    }
+}
+
+void order_components(order *o, frame *f, tensor *const *members, size_t n)
+{
+    sema *s = o->s;
+    size_t nt = s->tensors.n;
+    tarjan t = {.o = o, .f = f && f->up != f && f->in ? f : NULL};
+    if (f && !f->step)
+        t.f = NULL;
+    t.index = ARENA_ARRAY(s->a, int, nt);
+    t.low = ARENA_ARRAY(s->a, int, nt);
+    t.comp = ARENA_ARRAY(s->a, int, nt);
+    t.on = ARENA_ARRAY(s->a, bool, nt);
+    bool *m = ARENA_ARRAY(s->a, bool, nt);
+    for (size_t i = 0; i < n; i++)
+        m[members[i]->id] = true;
+    t.member = m;
+    for (size_t i = 0; i < n; i++)
+        if (!t.index[members[i]->id])
+            visit(&t, members[i]);
+    f->comp = t.comp;
+}
+
+/* --- steps ------------------------------------------------------------------------------------------------------------------ */
+
+static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint32_t seed_pos, bool backward,
+                      const edge **blame)
+{
+    sema *s = o->s;
+    VEC(tensor *) todo = {0};
+    bool *have = ARENA_ARRAY(s->a, bool, s->tensors.n);
+    bool moves = false;
+    f->backward = backward;
+    f->step[members[0]->id] = seed_pos;
+    have[members[0]->id] = true;
+    vec_push(s->a, &todo, members[0]);
+    for (size_t k = 0; k < todo.n; k++) {
+        tensor *x = todo.v[k];
+        for (size_t i = 0; i < o->edges[x->id].n; i++) {
+            edge *e = &o->edges[x->id].v[i];
+            if (!f->in[e->to->id])
+                continue;
+            if (f->up && f->up->in && f->up->in[e->to->id] && order_cuts(o, f->up, e))
+                continue; /* goes through an outer history */
+            relation r = REL_NONE;
+            if (have[e->to->id]) {
+                r = order_relation(o, f, e, f->step[x->id], f->step[e->to->id], backward);
+            } else {
+                uint32_t best = UINT32_MAX;
+                for (uint32_t q = 0; q < e->to->n_ix; q++) {
+                    relation rq = order_relation(o, f, e, f->step[x->id], q, backward);
+                    bool better = rq != REL_NONE && (best == UINT32_MAX || (r == REL_UPTO && rq != REL_UPTO));
+                    if (better) {
+                        best = q;
+                        r = rq;
+                    }
+                }
+                if (best != UINT32_MAX) {
+                    f->step[e->to->id] = best;
+                    have[e->to->id] = true;
+                    vec_push(s->a, &todo, e->to);
+                }
+            }
+            if (r == REL_NONE) {
+                *blame = e;
+                return false;
+            }
+            moves = moves || r == REL_PAST;
+        }
+    }
+    (void)n;
+    return moves;
+}
+
+static span edge_span(const edge *e)
+{
+    for (size_t i = 0; i < e->from->reads.n; i++) {
+        const access *r = &e->from->reads.v[i];
+        bool same = r->of == e->to;
+        for (uint32_t k = 0; same && k < r->n; k++)
+            same = r->index[k] == e->index[k];
+        if (same)
+            return r->at;
+    }
+    return e->from->at;
+}
+
+static const char *base_name(sema *s, const tensor *t)
+{
+    const char *b = strchr(t->name, '[');
+    return b ? arena_strndup(s->a, t->name, (size_t)(b - t->name)) : t->name;
+}
+
+bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n)
+{
+    sema *s = o->s;
+    const edge *blame = NULL, *first = NULL;
+    (void)outer;
+    for (int backward = 0; backward < 2; backward++)
+        for (uint32_t k = 0; k < members[0]->n_ix; k++) {
+            /* own axes first, then those of the context */
+            uint32_t own = members[0]->n_ix - members[0]->n_ctx;
+            uint32_t pos = k < own ? members[0]->n_ctx + k : k - own;
+            blame = NULL;
+            if (pos < members[0]->n_ix && try_steps(o, f, members, n, pos, backward, &blame))
+                return true;
+            if (!first && blame)
+                first = blame;
+        }
+    /* which reads close the circle */
+    const tensor *t = members[0];
+    strbuf names = {.a = s->a};
+    for (size_t i = 0; i < n && i < 6; i++)
+        sb_printf(&names, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", base_name(s, members[i]));
+    if (first) {
+        diag *d = diag_error(s->ds, edge_span(first), "%s needs %s at steps that are not computed yet",
+                             base_name(s, first->from), base_name(s, first->to));
+        diag_note(d, first->from->at, "%s is defined here", base_name(s, first->from));
+        if (n > 1)
+            diag_note(d, first->to->at, "%s is defined here; %s depend on each other", base_name(s, first->to),
+                      sb_text(&names));
+        diag_help(d, "a recurrence reads earlier steps: `%s[t-1]`, or `%s[i]` under `i <= t`",
+                  base_name(s, first->to), base_name(s, first->to));
+        return false;
+    }
+    diag *d = diag_error(s->ds, t->at, n > 1 ? "%s depend on each other in the same step"
+                                             : "%s depends on itself in the same step",
+                         sb_text(&names));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < o->edges[members[i]->id].n; k++) {
+            const edge *e = &o->edges[members[i]->id].v[k];
+            if (f->in[e->to->id]) {
+                diag_note(d, edge_span(e), "%s reads %s here", base_name(s, members[i]), base_name(s, e->to));
+                break;
+            }
+        }
+    diag_help(d, "read an earlier step of one of them, such as `%s[t-1]`", base_name(s, t));
+    return false;
+}

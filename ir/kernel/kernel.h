@@ -1,0 +1,154 @@
+/* kernel.h: the kernel IR: explicit loops over buffers, close to the C a person would write by hand.
+ *
+ * No tensor is left: a kernel is statements over scalars and buffer elements. Scalar operations are the
+ * elementwise rows of ir/graph/ops.def. The backend only spells this in LLVM. Text form: ir/IR.md. */
+#ifndef ATTNC_IR_KERNEL_KERNEL_H
+#define ATTNC_IR_KERNEL_KERNEL_H
+
+#include "ir/graph/graph.h"
+
+typedef struct kexpr kexpr;
+typedef struct kstmt kstmt;
+
+/* What a KS_CHECK reports: X(text, number). The numbers are attn_status's (runtime/attn_abi.h, which this
+ * folder may not include; the backend asserts that they agree). */
+#define KERNEL_STATUSES(X)                                                                         \
+    X(INDEX, 3)                                                                                    \
+    X(INT, 4)
+enum {
+#define X(text, number) KERNEL_##text = number,
+    KERNEL_STATUSES(X)
+#undef X
+};
+
+typedef enum kbuf_role { KB_INPUT, KB_PARAM, KB_OUTPUT, KB_TEMP } kbuf_role;
+
+/* Contiguous, row-major. With n_family > 0 the first axes choose one of several pointers. */
+typedef struct kbuf {
+    uint32_t id;
+    const char *name; /* unique in the kernel */
+    kbuf_role role;
+    store_type store;
+    uint32_t rank;
+    const dim *const *shape;
+    uint32_t n_family;
+    bool optional;     /* input: may be NULL; loads stand under `given` */
+    const char *label; /* input, param, output: the user's name */
+    const char *source; /* param: name in the checkpoint */
+} kbuf;
+
+typedef struct kvar {
+    uint32_t id;
+    const char *name; /* unique in the kernel */
+    dtype dt;
+    bool mutable; /* `var`, else `let` or a loop index */
+} kvar;
+
+typedef enum kexpr_kind {
+    KX_CONST, /* i or f, by dt */
+    KX_DIM,   /* dim */
+    KX_VAR,   /* var */
+    KX_LOAD,  /* buf, args = one index per axis; converts from the buffer's store type */
+    KX_GIVEN, /* buf: an optional input is there */
+    KX_OP,    /* op, args; plain arithmetic: add, sub, mul of ints wrap, idiv and imod need a divisor that is
+                 not 0 (and not MIN / -1), floor, ceil and round a result that fits: the schedule guards
+                 operands and emits KS_CHECKs */
+    KX_OVERFLOW, /* op (neg, add, sub, mul, abs) on i64 args would wrap: bool. Text: overflows.add(a, b) */
+} kexpr_kind;
+
+struct kexpr {
+    kexpr_kind kind;
+    dtype dt;
+    op_id op;
+    uint32_t n_args;
+    const kexpr *const *args;
+    int64_t i;
+    double f;
+    const dim *dim;
+    const kvar *var;
+    const kbuf *buf;
+};
+
+typedef enum kstmt_kind {
+    KS_FOR,   /* for var in lo .. hi [step s] [down] { body }      hi excluded */
+    KS_LET,   /* let var = e */
+    KS_VAR,   /* var var = e          a mutable scalar */
+    KS_SET,   /* var = e */
+    KS_STORE, /* buf[index] = e       converts to the store type */
+    KS_IF,    /* if e { body } else { other } */
+    KS_CHECK, /* check e else STATUS  a false e sets the status once; execution goes on */
+} kstmt_kind;
+
+typedef enum kloop { KL_SEQ, KL_PARALLEL, KL_VECTOR } kloop; /* parallel: iterations independent */
+
+typedef struct kblock {
+    VEC(kstmt *) s;
+} kblock;
+
+struct kstmt {
+    kstmt_kind kind;
+    const kvar *var;
+    const kexpr *e;          /* LET, VAR, SET, STORE: value; IF, CHECK: condition */
+    const kexpr *lo, *hi;    /* FOR */
+    int64_t step;            /* FOR: 1 unless tiled */
+    bool down;               /* FOR: from hi-1 down to lo */
+    kloop loop;
+    const kbuf *buf;         /* STORE */
+    uint32_t n_index;
+    const kexpr *const *index;
+    kblock body, other;
+    int status;              /* CHECK: KERNEL_INDEX or KERNEL_INT, numbered as attn_status */
+    span at;
+    const char *note;        /* printed as a comment behind the statement; e.g. "%alpha" */
+};
+
+typedef struct kernel {
+    arena *a;
+    strtab *names;
+    dims *dims;
+    const char *name;
+    dtype real;
+    bool recurrence;
+    VEC(const char *) symbols; /* as graph.symbols: the dims struct */
+    VEC(kbuf *) bufs;          /* inputs, params, outputs in struct order, then temps */
+    VEC(kvar *) vars;
+    VEC(graph_check) checks;
+    kblock body;
+    struct kernel_names *taken; /* names in use: dims, buffers, variables, words of the text form */
+} kernel;
+
+kernel *kernel_new(arena *a, strtab *names, dims *d, const char *name, dtype real);
+void kernel_symbol(kernel *k, const char *name); /* one more dim of the interface */
+bool kernel_taken(const kernel *k, const char *name); /* an interned name: is it in use? */
+/* A kernel with g's interface (dims, checks, input, param and output buffers in struct order) and no body. */
+kernel *kernel_from_signature(arena *a, const graph *g);
+kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st, const dim *const *shape,
+                 uint32_t rank);
+kvar *kernel_var(kernel *k, const char *name, dtype dt, bool is_mutable); /* makes the name unique */
+
+/* The type of op over operands of those types; DT_NONE where it has none (or is no scalar op). */
+dtype kernel_op_type(const kernel *k, op_id op, const dtype *args);
+
+const kexpr *kx_real(kernel *k, double f);
+const kexpr *kx_int(kernel *k, int64_t i);
+const kexpr *kx_bool(kernel *k, bool b);
+const kexpr *kx_dim(kernel *k, const dim *d); /* a constant dim is a KX_CONST */
+const kexpr *kx_var(kernel *k, const kvar *v);
+const kexpr *kx_load(kernel *k, const kbuf *b, const kexpr *const *index);
+const kexpr *kx_given(kernel *k, const kbuf *b);
+const kexpr *kx_op(kernel *k, op_id op, const kexpr *const *args); /* folds nothing */
+const kexpr *kx_overflow(kernel *k, op_id op, const kexpr *const *args);
+
+kstmt *ks_for(kernel *k, kblock *in, const kvar *v, const kexpr *lo, const kexpr *hi, kloop loop);
+kstmt *ks_let(kernel *k, kblock *in, const kvar *v, const kexpr *e);
+kstmt *ks_var(kernel *k, kblock *in, const kvar *v, const kexpr *e);
+kstmt *ks_set(kernel *k, kblock *in, const kvar *v, const kexpr *e);
+kstmt *ks_store(kernel *k, kblock *in, const kbuf *b, const kexpr *const *index, const kexpr *e);
+kstmt *ks_if(kernel *k, kblock *in, const kexpr *cond);
+kstmt *ks_check(kernel *k, kblock *in, const kexpr *cond, int status);
+
+void kernel_print(const kernel *k, strbuf *out);
+kernel *kernel_parse(arena *a, strtab *names, diags *ds, uint32_t file);
+bool kernel_verify(const kernel *k, diags *ds, const char *where);
+
+#endif

@@ -1,0 +1,264 @@
+/* verify.c: the rules a kernel keeps (ir/IR.md, section 4): types, scopes, unique names, buffer ranks. That loads
+ * of optional inputs stand under `given` and that indices are in range are the schedule's duty; tests check
+ * them by running kernels. */
+#include <string.h>
+
+#include "ir/graph/scratch.h"
+#include "ir/kernel/names.h"
+
+typedef struct check {
+    const kernel *k;
+    diags *ds;
+    const char *where;
+    unsigned char *state; /* by variable: what is known */
+    bool ok;
+    span at;
+} check;
+
+enum { UNDEFINED, VISIBLE, HIDDEN };
+
+static void fault(check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void fault(check *c, const char *fmt, ...)
+{
+    strbuf b = {.a = c->ds->a};
+    va_list ap;
+    va_start(ap, fmt);
+    sb_puts(&b, arena_vprintf(c->ds->a, fmt, ap));
+    va_end(ap);
+    diag_error(c->ds, c->at, "kernel %s%s%s: %s", c->k->name, c->where ? " " : "",
+               c->where ? c->where : "", sb_text(&b));
+    c->ok = false;
+}
+
+static dtype value_type(const check *c, const kbuf *b)
+{
+    dtype dt = store_table[b->store].value;
+    return dt == DT_F32 || dt == DT_F64 ? c->k->real : dt;
+}
+
+/* What is stored comes back as it was: needed where an output is read again. */
+static bool keeps_values(const check *c, const kbuf *b)
+{
+    switch (b->store) {
+    case ST_F64:
+    case ST_I64:
+    case ST_BOOL:
+        return true;
+    case ST_F32:
+        return c->k->real == DT_F32;
+    default:
+        return false;
+    }
+}
+
+static bool known_buf(check *c, const kbuf *b)
+{
+    if (b && b->id < c->k->bufs.n && c->k->bufs.v[b->id] == b)
+        return true;
+    fault(c, "a buffer is not of this kernel");
+    return false;
+}
+
+static bool known_var(check *c, const kvar *v)
+{
+    if (v && v->id < c->k->vars.n && c->k->vars.v[v->id] == v)
+        return true;
+    fault(c, "a variable is not of this kernel");
+    return false;
+}
+
+static void verify_expr(check *c, const kexpr *e);
+
+static void verify_index(check *c, const kbuf *b, const kexpr *const *index, uint32_t n)
+{
+    if (n != b->rank)
+        fault(c, "buffer %s has %u axes and is indexed by %u", b->name, b->rank, n);
+    for (uint32_t i = 0; i < n; i++) {
+        verify_expr(c, index[i]);
+        if (index[i]->dt != DT_I64)
+            fault(c, "index %u of buffer %s is no int", i, b->name);
+    }
+}
+
+static void verify_op(check *c, const kexpr *e)
+{
+    dtype types[3] = {DT_NONE};
+    int n = op_table[e->op].n_args;
+    if (!OP_HAS(e->op, T_ELEM) || n != (int)e->n_args || n > 3) {
+        fault(c, "%s is no scalar operation of %u operands", op_table[e->op].text, e->n_args);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        verify_expr(c, e->args[i]);
+        types[i] = e->args[i]->dt;
+    }
+    dtype dt = kernel_op_type(c->k, e->op, types);
+    if (e->kind == KX_OVERFLOW)
+        dt = kernel_can_overflow(e->op) && dt == DT_I64 ? DT_BOOL : DT_NONE;
+    if (dt == DT_NONE || dt != e->dt)
+        fault(c, "%s does not fit the types of its operands", op_table[e->op].text);
+}
+
+static void verify_expr(check *c, const kexpr *e)
+{
+    switch (e->kind) {
+    case KX_CONST:
+        if (e->dt != c->k->real && e->dt != DT_I64 && e->dt != DT_BOOL)
+            fault(c, "a constant has type %s", dtype_text[e->dt]);
+        break;
+    case KX_DIM:
+        if (e->dt != DT_I64 || !e->dim)
+            fault(c, "a dim is no int");
+        break;
+    case KX_VAR:
+        if (!known_var(c, e->var))
+            break;
+        if (c->state[e->var->id] != VISIBLE)
+            fault(c, "%s is used %s", e->var->name,
+                  c->state[e->var->id] == HIDDEN ? "behind the block that defines it"
+                                                 : "before it is defined");
+        if (e->dt != e->var->dt)
+            fault(c, "%s is used as another type", e->var->name);
+        break;
+    case KX_LOAD:
+        if (!known_buf(c, e->buf))
+            break;
+        verify_index(c, e->buf, e->args, e->n_args);
+        if (e->dt != value_type(c, e->buf))
+            fault(c, "a load from %s has type %s", e->buf->name, dtype_text[e->dt]);
+        if (e->buf->role == KB_OUTPUT && !keeps_values(c, e->buf))
+            fault(c, "output %s is read back from %s", e->buf->name, store_table[e->buf->store].text);
+        break;
+    case KX_GIVEN:
+        if (known_buf(c, e->buf) && (!e->buf->optional || e->dt != DT_BOOL))
+            fault(c, "given asks about %s, which is not optional", e->buf->name);
+        break;
+    case KX_OP:
+    case KX_OVERFLOW:
+        verify_op(c, e);
+        break;
+    }
+}
+
+static void define(check *c, const kvar *v, bool is_mutable)
+{
+    if (!known_var(c, v))
+        return;
+    if (c->state[v->id] != UNDEFINED)
+        fault(c, "%s is defined twice", v->name);
+    if (v->mutable != is_mutable)
+        fault(c, "%s is defined by the wrong statement", v->name);
+    c->state[v->id] = VISIBLE;
+}
+
+static void typed(check *c, const kexpr *e, dtype dt, const char *what)
+{
+    verify_expr(c, e);
+    if (e->dt != dt)
+        fault(c, "%s is %s, not %s", what, dtype_text[e->dt], dtype_text[dt]);
+}
+
+static void verify_block(check *c, const kblock *b);
+
+static void verify_stmt(check *c, const kstmt *s)
+{
+    c->at = s->at;
+    switch (s->kind) {
+    case KS_FOR:
+        typed(c, s->lo, DT_I64, "a loop bound");
+        typed(c, s->hi, DT_I64, "a loop bound");
+        if (s->step < 1)
+            fault(c, "a loop has the step %lld", (long long)s->step);
+        define(c, s->var, false);
+        verify_block(c, &s->body);
+        if (c->state[s->var->id] == VISIBLE)
+            c->state[s->var->id] = HIDDEN;
+        break;
+    case KS_LET:
+    case KS_VAR:
+        typed(c, s->e, s->var->dt, "the value of a variable");
+        define(c, s->var, s->kind == KS_VAR);
+        break;
+    case KS_SET:
+        typed(c, s->e, s->var->dt, "the value of a variable");
+        if (known_var(c, s->var) && (!s->var->mutable || c->state[s->var->id] != VISIBLE))
+            fault(c, "%s cannot be set here", s->var->name);
+        break;
+    case KS_STORE:
+        if (!known_buf(c, s->buf))
+            break;
+        verify_index(c, s->buf, s->index, s->n_index);
+        typed(c, s->e, value_type(c, s->buf), "a stored value");
+        if (s->buf->role != KB_OUTPUT && s->buf->role != KB_TEMP)
+            fault(c, "%s is stored to", s->buf->name);
+        break;
+    case KS_IF:
+        typed(c, s->e, DT_BOOL, "a condition");
+        verify_block(c, &s->body);
+        verify_block(c, &s->other);
+        break;
+    case KS_CHECK:
+        typed(c, s->e, DT_BOOL, "a condition");
+        if (s->status != KERNEL_INDEX && s->status != KERNEL_INT)
+            fault(c, "a check reports the unknown status %d", s->status);
+        break;
+    }
+}
+
+static void verify_block(check *c, const kblock *b)
+{
+    for (size_t i = 0; i < b->s.n; i++)
+        verify_stmt(c, b->s.v[i]);
+    for (size_t i = 0; i < b->s.n; i++) {
+        const kstmt *s = b->s.v[i];
+        if (s->kind == KS_LET || s->kind == KS_VAR)
+            c->state[s->var->id] = HIDDEN;
+    }
+}
+
+static void verify_names(check *c, arena *scratch)
+{
+    struct kernel_names *seen = kernel_names_new(scratch, c->k->names);
+    for (size_t i = 0; i < c->k->symbols.n + c->k->bufs.n + c->k->vars.n; i++) {
+        size_t b = i - c->k->symbols.n, v = b - c->k->bufs.n;
+        const char *name = i < c->k->symbols.n ? c->k->symbols.v[i]
+                           : b < c->k->bufs.n  ? c->k->bufs.v[b]->name
+                                               : c->k->vars.v[v]->name;
+        if (kernel_names_has(seen, name) && i >= c->k->symbols.n)
+            fault(c, "the name %s is used twice", name);
+        kernel_names_take(seen, name);
+    }
+}
+
+static void verify_buf(check *c, const kbuf *b)
+{
+    if (b->store >= ST_COUNT)
+        fault(c, "buffer %s has no storage type", b->name);
+    if (b->optional && b->role != KB_INPUT)
+        fault(c, "buffer %s is optional and no input", b->name);
+    if (b->n_family > b->rank)
+        fault(c, "buffer %s has %u axes, %u of them for a family", b->name, b->rank, b->n_family);
+    if (b->role == KB_TEMP && b->n_family)
+        fault(c, "buffer %s is a temp and a family", b->name);
+    if (b->role != KB_TEMP && !b->label)
+        fault(c, "buffer %s has no name for the user", b->name);
+    if (b->id && c->k->bufs.v[b->id - 1]->role > b->role)
+        fault(c, "buffer %s stands behind a buffer of a later role", b->name);
+}
+
+static void verify_all(void *ctx, arena *scratch)
+{
+    check *c = ctx;
+    c->state = ARENA_ARRAY(scratch, unsigned char, c->k->vars.n);
+    verify_names(c, scratch);
+    for (size_t i = 0; i < c->k->bufs.n; i++)
+        verify_buf(c, c->k->bufs.v[i]);
+    verify_block(c, &c->k->body);
+}
+
+bool kernel_verify(const kernel *k, diags *ds, const char *where)
+{
+    check c = {.k = k, .ds = ds, .where = where, .ok = true};
+    with_scratch(arena_mem(k->a), verify_all, &c);
+    return c.ok;
+}

@@ -1,0 +1,125 @@
+/* manager.c: runs the passes of passes.def. What they do is their own business; which of them run,
+ * in which order, timing and verification are decided here and nowhere else. */
+#include <string.h>
+#include <time.h>
+
+#include "ir/graph/scratch.h"
+#include "passes/pass.h"
+
+const pass_info pass_table[] = {
+#define PASS(id, name, letter, summary, flags) {name, letter, summary, flags, pass_##id},
+#include "passes/passes.def"
+#undef PASS
+};
+const size_t pass_count = sizeof pass_table / sizeof pass_table[0];
+
+typedef struct pipeline {
+    graph *g;
+    diags *ds;
+    const pass_options *o;
+    long optional_run;
+    bool ok;
+    const pass_info *current;
+} pipeline;
+
+static const pass_info *find_pass(pipeline *p, arena *scratch, const char *name, const char *option)
+{
+    const char **known = ARENA_ARRAY(scratch, const char *, pass_count);
+    for (size_t i = 0; i < pass_count; i++) {
+        known[i] = pass_table[i].name;
+        if (strcmp(known[i], name) == 0)
+            return &pass_table[i];
+    }
+    const char *near = str_nearest(scratch, name, known, pass_count);
+    diag *d = diag_error(p->ds, (span){0}, "there is no pass %s to %s", name, option);
+    if (near) {
+        diag_help(d, "is it `%s`?", near);
+    } else {
+        strbuf list = {.a = scratch};
+        for (size_t i = 0; i < pass_count; i++)
+            sb_printf(&list, "%s%s", i ? ", " : "", known[i]);
+        diag_help(d, "the passes are %s", sb_text(&list));
+    }
+    p->ok = false;
+    return NULL;
+}
+
+typedef VEC(const pass_info *) pass_list;
+
+/* The passes of a comma-separated list; blanks and empty names are skipped. */
+static void split(pipeline *p, arena *scratch, const char *list, const char *option, pass_list *out)
+{
+    for (const char *s = list; s && *s;) {
+        size_t n = strcspn(s, ", ");
+        const char *name = arena_strndup(scratch, s, n);
+        const pass_info *found = n ? find_pass(p, scratch, name, option) : NULL;
+        if (found)
+            vec_push(scratch, out, found);
+        s += n + (s[n] != '\0');
+    }
+}
+
+static bool among(const pass_list *list, const pass_info *x)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->v[i] == x)
+            return true;
+    }
+    return false;
+}
+
+static double now(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void run_one(void *ctx, arena *scratch)
+{
+    pipeline *p = ctx;
+    pass_ctx pc = {.g = p->g, .diag = p->ds, .scratch = scratch};
+    double start = now();
+    p->ok = p->current->run(&pc);
+    double seconds = now() - start;
+    if (p->ok && p->o->verify)
+        p->ok = graph_verify(p->g, p->ds, arena_printf(scratch, "after %s", p->current->name));
+    if (p->ok && p->o->after)
+        p->o->after(p->o->ctx, p->current, p->g, pc.changed, seconds);
+}
+
+static void run_all(void *ctx, arena *scratch)
+{
+    pipeline *p = ctx;
+    const pass_options *o = p->o;
+    pass_list todo = {0}, disabled = {0};
+    split(p, scratch, o->only, "run", &todo);
+    split(p, scratch, o->disabled, "leave out", &disabled);
+    const pass_info *first =
+        o->start_from ? find_pass(p, scratch, o->start_from, "start from") : NULL;
+    const pass_info *last =
+        o->stop_after ? find_pass(p, scratch, o->stop_after, "stop after") : NULL;
+    for (size_t i = 0; !o->only && i < pass_count; i++)
+        vec_push(scratch, &todo, &pass_table[i]);
+    bool started = first == NULL;
+    for (size_t i = 0; p->ok && i < todo.n; i++) {
+        const pass_info *x = todo.v[i];
+        started = started || x == first;
+        bool runs = started && !among(&disabled, x);
+        if (runs && (x->flags & PASS_OPTIONAL))
+            runs = o->limit < 0 || p->optional_run++ < o->limit;
+        if (runs) {
+            p->current = x;
+            with_scratch(arena_mem(p->g->a), run_one, p);
+        }
+        if (started && x == last)
+            return;
+    }
+}
+
+bool passes_run(graph *g, diags *ds, const pass_options *o)
+{
+    pipeline p = {.g = g, .ds = ds, .o = o, .ok = true};
+    with_scratch(arena_mem(g->a), run_all, &p);
+    return p.ok;
+}

@@ -1,0 +1,373 @@
+/* schedule_plan.c: where values are kept. Outputs and histories first take in place what will be stored in them;
+ * schedule_use.c then decides what else is stored, and the rest of the buffers are temps. */
+#include "passes/schedule_internal.h"
+
+enum { MAX_COST = 1000, DEEP = 48, STRIDE_BUDGET = 64 };
+
+bool is_leaf(const value *v)
+{
+    switch (v->op) {
+    case OP_const:
+    case OP_dim:
+    case OP_index:
+    case OP_input:
+    case OP_param:
+    case OP_given:
+        return true;
+    default:
+        return false;
+    }
+}
+
+const value *history_of(const value *v)
+{
+    if (v->op == OP_result)
+        v = v->args[0]->args[v->kind];
+    return v->op == OP_append ? v->args[0] : v;
+}
+
+bool is_step_of(const sched *s, const value *v, const ix *i)
+{
+    for (uint32_t r = s->home[v->id]; r;) {
+        const value *scan = s->scan_of[r - 1];
+        if (scan->bound[0] == i)
+            return true;
+        r = s->home[scan->id];
+    }
+    return false;
+}
+
+bool in_region_around(const sched *s, const value *v, uint32_t home)
+{
+    uint32_t r = s->home[v->id];
+    while (r && r != home)
+        r = s->home[s->scan_of[r - 1]->id];
+    return r == home;
+}
+
+static void gather(arena *a, const value *v, conjuncts *out, const value **room, uint32_t reserve)
+{
+    /* Every `and` yields at least one more, so one place is kept for each that is still to come. */
+    if (v->op == OP_and && out->n + reserve + 1 < MAX_CONJUNCTS) {
+        gather(a, v->args[0], out, room, reserve + 1);
+        gather(a, v->args[1], out, room, reserve);
+        return;
+    }
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (room[i] == v)
+            return;
+    }
+    room[out->n++] = v;
+}
+
+void split_conjuncts(arena *a, const value *where, conjuncts *out)
+{
+    const value **room = ARENA_ARRAY(a, const value *, MAX_CONJUNCTS);
+    *out = (conjuncts){.v = room};
+    gather(a, where, out, room, 0);
+}
+
+/* --- costs, bottom up --------------------------------------------------------------------------------- */
+
+static bool same_indices(const value *a, const value *b)
+{
+    for (uint32_t i = 0; i < b->n_ix; i++) {
+        if (!value_has_ix(a, b->ix[i]))
+            return false;
+    }
+    return a->n_ix == b->n_ix;
+}
+
+static void find_unsafe(sched *s, const value *v, plan *p)
+{
+    const value *x = v->args[0];
+    for (uint32_t i = 0; i < x->n_ix; i++) {
+        if (!range_inside(s->range, v->args[i + 1], x->ix[i]->extent, v, v->where))
+            p->unsafe |= (uint64_t)1 << (i < 63 ? i : 63);
+    }
+}
+
+/* Operations that need statements of their own: checks. */
+static bool checks(const sched *s, const value *v)
+{
+    if (v->op == OP_idiv || v->op == OP_imod)
+        return !range_divides(s->range, v);
+    if (op_table[v->op].sig == SIG_TOINT)
+        return true;
+    return OP_HAS(v->op, T_TRAP) && v->dt == DT_I64 && v->op != OP_read && !range_fits(s->range, v);
+}
+
+static unsigned depth_of(const value *v, unsigned below)
+{
+    if (is_leaf(v) || OP_HAS(v->op, T_NORM | T_REGION))
+        return 0;
+    if (OP_HAS(v->op, T_BINDS))
+        return below + 8; /* each is a loop: they nest less deep */
+    return below + (v->op == OP_join ? 4 : 1);
+}
+
+static void measure(sched *s, const value *v)
+{
+    plan *p = &s->plan[v->id];
+    unsigned cost = v->op == OP_const || v->op == OP_dim || v->op == OP_index ? 0 : 1, depth = 0;
+    unsigned size = 1;
+    p->index_only = v->op == OP_const || v->op == OP_dim || v->op == OP_index ||
+                    (OP_HAS(v->op, T_ELEM) && (v->dt == DT_I64 || v->dt == DT_BOOL));
+    p->costly = OP_HAS(v->op, T_COSTLY) || checks(s, v);
+    for (uint32_t i = 0; i < v->n_args + 1; i++) {
+        const value *x = i < v->n_args ? v->args[i] : v->where;
+        if (!x)
+            continue;
+        const plan *q = &s->plan[x->id];
+        p->index_only = p->index_only && q->index_only;
+        size += q->size;
+        if (OP_HAS(v->op, T_ELEM)) {
+            cost += q->cost;
+            p->costly = p->costly || (q->costly && same_indices(x, v));
+        }
+        if (q->depth > depth)
+            depth = q->depth;
+    }
+    if (v->op == OP_read) {
+        const plan *q = &s->plan[v->args[0]->id];
+        find_unsafe(s, v, p);
+        p->costly = v->where || p->unsafe || q->costly;
+        cost = q->cost ? q->cost : 1;
+        for (uint32_t i = 1; i < v->n_args; i++)
+            cost += s->plan[v->args[i]->id].cost;
+    }
+    if (v->op == OP_join)
+        cost = MAX_COST;
+    p->size = (uint16_t)(size < MAX_COST ? size : MAX_COST);
+    p->cost = (uint16_t)(p->index_only ? 0 : cost < MAX_COST ? cost : MAX_COST);
+    depth = depth_of(v, depth);
+    p->stored = depth >= DEEP || OP_HAS(v->op, T_NORM);
+    p->depth = (uint16_t)(p->stored ? 0 : depth);
+}
+
+/* --- strides ------------------------------------------------------------------------------------------ */
+
+static int combine(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int stride(const sched *s, const value *v, const ix *i, unsigned *budget);
+
+static int read_stride(const sched *s, const value *v, const ix *i, unsigned *budget)
+{
+    const value *x = v->args[0];
+    int found = 0;
+    for (uint32_t k = 0; k < x->n_ix; k++) {
+        int slope = range_slope(s->range, v->args[k + 1], i);
+        if (slope == 0)
+            continue;
+        if (found || slope == 2)
+            return 2;
+        found = stride(s, x, x->ix[k], budget);
+    }
+    return found;
+}
+
+static int stride(const sched *s, const value *v, const ix *i, unsigned *budget)
+{
+    const plan *p = &s->plan[history_of(v)->id];
+    if (v->op == OP_index)
+        return v->ix[0] == i;
+    if (*budget == 0)
+        return 2;
+    (*budget)--;
+    if (v->op == OP_join && v->bound[0] == i) {
+        int all = 1;
+        for (uint32_t k = 0; k < v->n_args; k++)
+            all = combine(all, stride(s, v->args[k], v->bound[k + 1], budget));
+        return all;
+    }
+    if (!value_has_ix(v, i))
+        return 0;
+    if (p->buf)
+        return p->buf->rank && p->axes[p->buf->rank - 1] == i ? 1 : 2;
+    int all = 0;
+    if (v->op == OP_read)
+        return read_stride(s, v, i, budget);
+    if (!OP_HAS(v->op, T_ELEM) && v->op != OP_join)
+        return v->ix[v->n_ix - 1] == i ? 1 : 2;
+    for (uint32_t k = 0; k < v->n_args; k++)
+        all = combine(all, stride(s, v->args[k], i, budget));
+    return all;
+}
+
+int stride_of(const sched *s, const value *v, const ix *i)
+{
+    unsigned budget = STRIDE_BUDGET;
+    return stride(s, v, i, &budget);
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------ */
+
+const kbuf *output_buf(const sched *s, size_t result)
+{
+    return s->k->bufs.v[s->g->inputs.n + s->g->params.n + result];
+}
+
+static bool exact_store(const sched *s, store_type st)
+{
+    return st == ST_F64 || st == ST_I64 || st == ST_BOOL || (st == ST_F32 && s->k->real == DT_F32);
+}
+
+static store_type temp_store(const sched *s, dtype dt)
+{
+    return dt == DT_I64 ? ST_I64 : dt == DT_BOOL ? ST_BOOL : s->k->real == DT_F32 ? ST_F32 : ST_F64;
+}
+
+/* axes are v's indices, but for steps of the recurrences that v lies in. */
+static bool covers(const sched *s, const value *v, const ix *const *axes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!value_has_ix(v, axes[i]))
+            return false;
+    }
+    for (uint32_t i = 0; i < v->n_ix; i++) {
+        bool found = is_step_of(s, v, v->ix[i]);
+        for (uint32_t k = 0; k < n; k++)
+            found = found || axes[k] == v->ix[i];
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* For a read that only renames indices: the axes of its source. */
+static const ix *const *renamed(sched *s, const value *v, const ix *const *axes, uint32_t n)
+{
+    const value *x = v->args[0];
+    const ix **own = ARENA_ARRAY(s->scratch, const ix *, n);
+    if (v->where || s->home[x->id] != s->home[v->id])
+        return NULL;
+    for (uint32_t k = 0; k < x->n_ix; k++) {
+        const value *at = v->args[k + 1];
+        if (at->op != OP_index || at->ix[0]->extent != x->ix[k]->extent ||
+            (is_step_of(s, x, x->ix[k]) && at->ix[0] != x->ix[k]))
+            return NULL;
+        for (uint32_t i = 0; i < n; i++) {
+            if (axes[i] != at->ix[0])
+                continue;
+            if (own[i])
+                return NULL; /* a diagonal */
+            own[i] = x->ix[k];
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!own[i])
+            return NULL;
+    }
+    return own;
+}
+
+/* Lets v be computed in buf, whose axes stand for those indices. Through renamings it reaches what they read. */
+static bool place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes, uint32_t home)
+{
+    bool exact = buf->role == KB_TEMP || exact_store(s, buf->store);
+    bool alone = true; /* nobody else reads it */
+    for (; v->op == OP_read; v = v->args[0]) {
+        const ix *const *own = s->plan[v->id].buf ? NULL : renamed(s, v, axes, buf->rank);
+        if (!own)
+            break;
+        alone = alone && s->plan[v->id].n_uses == 1;
+        axes = own;
+    }
+    bool is_history = v->op == OP_result;
+    const value *h = history_of(v);
+    plan *p = &s->plan[h->id];
+    alone = alone && s->plan[v->id].n_uses == 1;
+    if (is_leaf(v) || (OP_HAS(v->op, T_REGION) && !is_history) || p->buf || s->home[v->id] != home)
+        return false;
+    if (!covers(s, v, axes, buf->rank))
+        return false;
+    /* A history and a normaliser's row are read while they are made. */
+    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM)))
+        return false;
+    p->buf = buf;
+    p->axes = axes;
+    p->stored = true;
+    p->depth = 0;
+    p->inexact = !exact;
+    return true;
+}
+
+static void make_temp(sched *s, const value *v)
+{
+    plan *p = &s->plan[v->id];
+    const ix **axes = ARENA_ARRAY(s->scratch, const ix *, v->n_ix);
+    const dim **shape = ARENA_ARRAY(s->scratch, const dim *, v->n_ix);
+    const ix *last = p->row_form ? p->axes[0] : NULL; /* chosen by schedule_use.c */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->n_ix; i++) {
+        if (!is_step_of(s, v, v->ix[i]) && v->ix[i] != last)
+            axes[n++] = v->ix[i];
+    }
+    if (last)
+        axes[n++] = last;
+    for (uint32_t i = 0; i < n; i++)
+        shape[i] = axes[i]->extent;
+    p->buf = kernel_buf(s->k, KB_TEMP, name_of(v), temp_store(s, v->dt), shape, n);
+    p->axes = axes;
+}
+
+static void place_outputs(sched *s)
+{
+    s->output_done = ARENA_ARRAY(s->scratch, bool, s->g->results.n);
+    for (size_t i = 0; i < s->g->results.n; i++) {
+        const graph_result *r = &s->g->results.v[i];
+        s->output_done[i] = place_in(s, r->v, output_buf(s, i), r->axes, 0);
+    }
+}
+
+/* A row that is computed for its history alone, or kept anyway, is computed in it. */
+static void place_row(sched *s, const value *v)
+{
+    const value *h = v->args[0];
+    const plan *p = &s->plan[h->id];
+    const ix **axes = ARENA_ARRAY(s->scratch, const ix *, p->buf->rank);
+    for (uint32_t i = 0; i < p->buf->rank; i++)
+        axes[i] = p->axes[i] == h->bound[0] ? v->bound[0] : p->axes[i];
+    s->plan[v->id].done = place_in(s, v->args[1], p->buf, axes, h->scan + 1);
+}
+
+void plan_values(sched *s)
+{
+    for (size_t i = 0; i < s->g->inputs.n + s->g->params.n; i++) {
+        const value *v = i < s->g->inputs.n ? s->g->inputs.v[i]
+                                            : s->g->params.v[i - s->g->inputs.n];
+        s->plan[v->id].buf = s->k->bufs.v[i];
+        s->plan[v->id].axes = v->ix;
+    }
+    for (size_t i = 0; i < s->live.n; i++) {
+        const value *v = s->live.v[i];
+        measure(s, v);
+        for (uint32_t k = 0; k < v->n_args; k++)
+            s->plan[v->args[k]->id].n_uses++;
+        if (v->where)
+            s->plan[v->where->id].n_uses++;
+    }
+    for (size_t i = 0; i < s->g->results.n; i++)
+        s->plan[s->g->results.v[i].v->id].n_uses++;
+    place_outputs(s);
+    for (size_t i = 0; i < s->live.n; i++) {
+        const value *v = s->live.v[i];
+        if (v->op == OP_history && !s->plan[v->id].buf) {
+            make_temp(s, v);
+            s->plan[v->id].stored = true;
+        }
+    }
+    for (size_t i = 0; i < s->live.n; i++) {
+        if (s->live.v[i]->op == OP_append)
+            place_row(s, s->live.v[i]);
+    }
+    plan_uses(s);
+    for (size_t i = 0; i < s->live.n; i++) {
+        const value *v = s->live.v[i];
+        if (s->plan[v->id].stored && !s->plan[v->id].buf)
+            make_temp(s, v);
+    }
+}

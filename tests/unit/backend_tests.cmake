@@ -1,0 +1,4 @@
+# The backend's tests.
+attnc_unit_test(backend_math SOURCES backend_math.c backend_support.c LIBS attnc_backend)
+attnc_unit_test(backend_entry SOURCES backend_entry.c backend_support.c LIBS attnc_backend)
+attnc_unit_test(backend_ops SOURCES backend_ops.c backend_support.c LIBS attnc_backend)
