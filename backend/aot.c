@@ -1,7 +1,7 @@
 /* aot.c: objects and shared objects as files.
  *
- * Everything is made under other names beside the file and renamed at the end: a file that was there stays
- * until then, and is never half written. */
+ * Everything is made under other names beside the file and renamed at the end: a file that was
+ * there stays until then, and is never half written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -106,8 +106,9 @@ static bool make_shared(work *w)
 {
     backend_module *m = w->m;
     if (!m->target.posix_elf) {
-        diag *d = diag_error(w->ds, (span){0}, "shared objects are made for Linux and BSD, not for %s",
-                             m->target.triple);
+        diag *d =
+            diag_error(w->ds, (span){0}, "shared objects are made for Linux and BSD, not for %s",
+                       m->target.triple);
         diag_help(d, "write an object with --emit=obj and link it there");
         return false;
     }

@@ -1,4 +1,5 @@
-/* backend.h: kernels to native code. No LLVM type appears here; nobody but this folder includes llvm-c. */
+/* backend.h: kernels to native code. No LLVM type appears here; nobody but this folder includes
+ * llvm-c. */
 #ifndef ATTNC_BACKEND_BACKEND_H
 #define ATTNC_BACKEND_BACKEND_H
 
@@ -8,25 +9,27 @@
 
 typedef struct backend_options {
     const char *triple; /* NULL: the host's */
-    const char *cpu;    /* NULL or "native": the host's features, read from the machine; else a name such as
-                           "x86-64-v3" */
+    const char *cpu;    /* NULL or "native": the host's features, read from the machine; else a name
+                           such as    "x86-64-v3" */
     int level;          /* 0 .. 3 */
     bool verify_each;   /* LLVM's verifier after every LLVM pass (tests) */
 } backend_options;
 
 /* The kernels of one module as one LLVM module, optimised. NULL after reporting to ds. */
 typedef struct backend_module backend_module;
-backend_module *backend_compile(kernel *const *kernels, size_t n, const backend_options *o, diags *ds);
+backend_module *backend_compile(kernel *const *kernels, size_t n, const backend_options *o,
+                                diags *ds);
 void backend_free(backend_module *m); /* NULL is fine; also gives back the JIT's code */
 
 /* What to emit. Text goes to `out`; files appear whole or not at all. */
 bool backend_print_llvm(backend_module *m, strbuf *out, diags *ds);
 bool backend_print_asm(backend_module *m, strbuf *out, diags *ds);
 bool backend_write_object(backend_module *m, const char *path, diags *ds);
-bool backend_write_shared(backend_module *m, const char *path, diags *ds); /* links; host linker ld.lld or ld */
+bool backend_write_shared(backend_module *m, const char *path,
+                          diags *ds); /* links; host linker ld.lld or ld */
 
-/* Whether the kernels can have a C interface: no two names clash, families have known sizes. False after
- * reporting to ds. backend_compile asks this first; the header and the record need it too. */
+/* Whether the kernels can have a C interface: no two names clash, families have known sizes. False
+ * after reporting to ds. backend_compile asks this first; the header and the record need it too. */
 bool backend_check(kernel *const *kernels, size_t n, diags *ds);
 
 /* The C header for the kernels; `basename` gives the include guard. */

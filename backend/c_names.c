@@ -4,16 +4,16 @@
 #include "backend/iface.h"
 
 static const char *const words[] = {
-#define WORD(x) #x,
-#define CALL(x)
+#define WORD(text) text,
+#define CALL(text)
 #include "backend/c_names.def"
 #undef WORD
 #undef CALL
 };
 
 static const char *const calls[] = {
-#define WORD(x)
-#define CALL(x) #x,
+#define WORD(text)
+#define CALL(text) text,
 #include "backend/c_names.def"
 #undef WORD
 #undef CALL
@@ -32,8 +32,8 @@ static bool is_word(const char *s)
     return listed(words, sizeof words / sizeof words[0], s);
 }
 
-/* Family placeholders (`{l}`) go, with a separator before them; what no identifier can hold becomes `_`.
- * Letters beyond ASCII stay: C and C++ compilers take them as they stand in UTF-8. */
+/* Family placeholders (`{l}`) go, with a separator before them; what no identifier can hold becomes
+ * `_`. Letters beyond ASCII stay: C and C++ compilers take them as they stand in UTF-8. */
 static char *identifier(arena *a, const char *name)
 {
     strbuf b = {.a = a};

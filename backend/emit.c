@@ -10,12 +10,13 @@ LLVMMemoryBufferRef module_emit(backend_module *m, LLVMCodeGenFileType type, dia
     char *message = NULL;
     m->llvm_error = NULL;
     session_doing("generating code of", m->n > 0 ? m->names[0] : "");
-    LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(m->target.machine, copy, type, &message,
-                                                          &buffer);
+    LLVMBool failed =
+        LLVMTargetMachineEmitToMemoryBuffer(m->target.machine, copy, type, &message, &buffer);
     session_doing(NULL, NULL);
     LLVMDisposeModule(copy);
     if (failed) {
-        diag_error(ds, (span){0}, "LLVM could not generate code: %s", l_message_text(m->a, message));
+        diag_error(ds, (span){0}, "LLVM could not generate code: %s",
+                   l_message_text(m->a, message));
         return NULL;
     }
     if (m->llvm_error) {

@@ -1,12 +1,13 @@
-/* header.c: the C header of compiled models: typed structs and prototypes over the interface of attn_abi.h,
- * for C11 and C++17. Names come from iface.c; that they do not clash is backend_check's duty. */
+/* header.c: the C header of compiled models: typed structs and prototypes over the interface of
+ * attn_abi.h, for C11 and C++17. Names come from iface.c; that they do not clash is backend_check's
+ * duty. */
 #include <string.h>
 
 #include "backend/iface_check.h"
 
 static const char *const c_types[ST_COUNT] = {
-    [ST_F32] = "float",    [ST_F64] = "double",  [ST_F16] = "uint16_t", [ST_BF16] = "uint16_t",
-    [ST_I64] = "int64_t",  [ST_I32] = "int32_t", [ST_U8] = "uint8_t",   [ST_BOOL] = "uint8_t",
+    [ST_F32] = "float",   [ST_F64] = "double",  [ST_F16] = "uint16_t", [ST_BF16] = "uint16_t",
+    [ST_I64] = "int64_t", [ST_I32] = "int32_t", [ST_U8] = "uint8_t",   [ST_BOOL] = "uint8_t",
 };
 
 static const char *const titles[] = {
@@ -53,7 +54,8 @@ static void put_tensor(strbuf *out, const iface_buf *f)
         put_comment(out, b->source);
     }
     sb_puts(out, " */\n    ");
-    sb_printf(out, "%s%s *%s", f->role == ATTN_OUTPUT ? "" : "const ", c_types[b->store], f->member);
+    sb_printf(out, "%s%s *%s", f->role == ATTN_OUTPUT ? "" : "const ", c_types[b->store],
+              f->member);
     if (b->n_family > 0) {
         for (uint32_t i = 0; i < b->n_family; i++) {
             int64_t c = 1;
@@ -106,14 +108,16 @@ static void put_dims(strbuf *out, const iface *f)
 static void put_layout(strbuf *out, const iface *f)
 {
     size_t n_dims = f->k->symbols.n ? f->k->symbols.n : 1;
-    sb_printf(out,
-              "ATTN_STATIC_ASSERT(sizeof(%s_dims) == %llu * sizeof(int64_t), \"layout of %s_dims\");\n",
-              f->symbol, (unsigned long long)n_dims, f->symbol);
+    sb_printf(
+        out,
+        "ATTN_STATIC_ASSERT(sizeof(%s_dims) == %llu * sizeof(int64_t), \"layout of %s_dims\");\n",
+        f->symbol, (unsigned long long)n_dims, f->symbol);
     for (int r = 0; r < 3; r++) {
         long long n = f->n_slots[r] ? (long long)f->n_slots[r] : 1;
-        sb_printf(out,
-                  "ATTN_STATIC_ASSERT(sizeof(%s_%s) == %lld * sizeof(void *), \"layout of %s_%s\");\n",
-                  f->symbol, iface_struct_suffix[r], n, f->symbol, iface_struct_suffix[r]);
+        sb_printf(
+            out,
+            "ATTN_STATIC_ASSERT(sizeof(%s_%s) == %lld * sizeof(void *), \"layout of %s_%s\");\n",
+            f->symbol, iface_struct_suffix[r], n, f->symbol, iface_struct_suffix[r]);
     }
     sb_puts(out, "\n");
 }
@@ -122,25 +126,31 @@ static void put_prototypes(strbuf *out, const iface *f)
 {
     const char *s = f->symbol;
     sb_printf(out,
-              "/* Bytes of workspace for `threads` threads; SIZE_MAX: the dims are refused. The block must be\n"
-              " * aligned to ATTN_BLOCK_ALIGN; concurrent calls need one each. NULL will do for 0 bytes. */\n"
+              "/* Bytes of workspace for `threads` threads; SIZE_MAX: the dims are refused. The "
+              "block must be\n"
+              " * aligned to ATTN_BLOCK_ALIGN; concurrent calls need one each. NULL will do for 0 "
+              "bytes. */\n"
               "size_t %s_workspace(const %s_dims *dims, int threads);\n\n",
               s, s);
+    sb_printf(
+        out,
+        "/* Bytes of prepared parameters; SIZE_MAX: the dims are refused. 0: nothing is prepared. "
+        "*/\n"
+        "size_t %s_prepared(const %s_dims *dims);\n\n"
+        "/* Packs the parameters once for many calls. */\n"
+        "attn_status %s_prepare(const %s_dims *dims, const %s_params *params, void *prepared);\n\n",
+        s, s, s, s, s);
     sb_printf(out,
-              "/* Bytes of prepared parameters; SIZE_MAX: the dims are refused. 0: nothing is prepared. */\n"
-              "size_t %s_prepared(const %s_dims *dims);\n\n"
-              "/* Packs the parameters once for many calls. */\n"
-              "attn_status %s_prepare(const %s_dims *dims, const %s_params *params, void *prepared);\n\n",
-              s, s, s, s, s);
-    sb_printf(out,
-              "/* Runs the model. Outputs may overlap nothing else. prepared: what %s_prepare filled, or NULL.\n"
+              "/* Runs the model. Outputs may overlap nothing else. prepared: what %s_prepare "
+              "filled, or NULL.\n"
               " * exec: threads of the host, or NULL for this one. */\n"
               "attn_status %s(const %s_dims *dims, const %s_params *params, const void *prepared,\n"
               "    const %s_inputs *inputs, %s_outputs *outputs, void *workspace,\n"
               "    const attn_exec *exec);\n\n",
               s, s, s, s, s, s);
-    sb_printf(out, "/* The same interface as data, for hosts that learn it at run time. */\n"
-                   "extern const attn_model_info %s_info;\n\n",
+    sb_printf(out,
+              "/* The same interface as data, for hosts that learn it at run time. */\n"
+              "extern const attn_model_info %s_info;\n\n",
               s);
 }
 
@@ -159,13 +169,14 @@ static const char *guard_of(arena *a, const char *basename)
 
 void backend_print_header(kernel *const *kernels, size_t n, const char *basename, strbuf *out)
 {
-    arena *a = arena_new(arena_mem(out->a));
+    arena *a = out->a;
     const char *guard = guard_of(a, basename);
     sb_puts(out, "/* ");
     put_comment(out, basename);
     sb_printf(out,
               ": compiled models. Made by attnc; changes are lost.\n *\n"
-              " * Tensors are contiguous, the last axis fastest, and aligned to their element. No entry point\n"
+              " * Tensors are contiguous, the last axis fastest, and aligned to their element. No "
+              "entry point\n"
               " * allocates or keeps state: all may be called from several threads at once. */\n"
               "#ifndef %s\n#define %s\n\n#include \"attn_abi.h\"\n\n"
               "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
@@ -183,5 +194,4 @@ void backend_print_header(kernel *const *kernels, size_t n, const char *basename
         put_prototypes(out, f);
     }
     sb_puts(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
-    arena_free(a);
 }

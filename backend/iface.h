@@ -1,5 +1,5 @@
-/* iface.h: a kernel as its C caller sees it: symbols, structs, pointer slots. Header, reflection record and
- * entry points all follow this one layout. No LLVM here. */
+/* iface.h: a kernel as its C caller sees it: symbols, structs, pointer slots. Header, reflection
+ * record and entry points all follow this one layout. No LLVM here. */
 #ifndef ATTNC_BACKEND_IFACE_H
 #define ATTNC_BACKEND_IFACE_H
 
@@ -33,7 +33,8 @@ const char *c_symbol(arena *a, const char *name);
 
 /* The position of a symbol atom in the dims struct. */
 uint32_t iface_dim(const kernel *k, const dim_atom *atom);
-/* Pointers of a family (1 for a single tensor); -1 where an extent is no constant or there are too many. */
+/* Pointers of a family (1 for a single tensor); -1 where an extent is no constant or there are too
+ * many. */
 int64_t iface_family(const kbuf *b);
 /* The extent as a program of attn_abi.h; *depth is the stack it needs. */
 attn_extent iface_extent(arena *a, const kernel *k, const dim *d, int64_t *depth);

@@ -1,5 +1,6 @@
-/* iface_check.c: whether kernels can have a C interface: names that do not clash, families that are known.
- * These are the program's faults, not the compiler's, so they are reported before any code is made. */
+/* iface_check.c: whether kernels can have a C interface: names that do not clash, families that are
+ * known. These are the program's faults, not the compiler's, so they are reported before any code
+ * is made. */
 #include "backend/iface_check.h"
 
 #include <string.h>
@@ -30,9 +31,8 @@ static void take(names *t, const char *name, const char *what, const char *where
 
 static void check_symbols(arena *a, kernel *const *kernels, size_t n, diags *ds)
 {
-    static const char *const suffixes[] = {"",        "_workspace", "_prepared", "_prepare",
-                                           "_info",   "_dims",      "_params",   "_inputs",
-                                           "_outputs"};
+    static const char *const suffixes[] = {"",      "_workspace", "_prepared", "_prepare", "_info",
+                                           "_dims", "_params",    "_inputs",   "_outputs"};
     names t = {.a = a, .ds = ds};
     for (size_t i = 0; i < n; i++) {
         const char *symbol = c_symbol(a, kernels[i]->name);
@@ -102,10 +102,8 @@ static void check_kernel(arena *a, const kernel *k, diags *ds)
 bool backend_check(kernel *const *kernels, size_t n, diags *ds)
 {
     size_t before = ds->n_errors + ds->n_muted;
-    arena *a = arena_new(arena_mem(ds->a));
-    check_symbols(a, kernels, n, ds);
+    check_symbols(ds->a, kernels, n, ds);
     for (size_t i = 0; i < n; i++)
-        check_kernel(a, kernels[i], ds);
-    arena_free(a);
+        check_kernel(ds->a, kernels[i], ds);
     return ds->n_errors + ds->n_muted == before;
 }

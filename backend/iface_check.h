@@ -1,4 +1,5 @@
-/* iface_check.h: what a kernel must satisfy to have a C interface; shared by iface.c and iface_check.c. */
+/* iface_check.h: what a kernel must satisfy to have a C interface; shared by iface.c and
+ * iface_check.c. */
 #ifndef ATTNC_BACKEND_IFACE_CHECK_H
 #define ATTNC_BACKEND_IFACE_CHECK_H
 

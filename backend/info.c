@@ -1,5 +1,6 @@
-/* info.c: the reflection record of a kernel (attn_abi.h): what a host needs to call a model it has never seen.
- * lower_info.c writes the same record into the object. */
+/* info.c: the reflection record of a kernel (attn_abi.h): what a host needs to call a model it has
+ * never seen. lower_info.c writes the same record into the object. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/iface.h"
@@ -16,8 +17,8 @@ static attn_extent extent(arena *a, const kernel *k, const dim *d)
     return iface_extent(a, k, d, &depth);
 }
 
-/* The i-th name of a family: each `{...}` of the pattern is one of its indices, outermost first; a pattern
- * without any gets them behind, after dots. */
+/* The i-th name of a family: each `{...}` of the pattern is one of its indices, outermost first; a
+ * pattern without any gets them behind, after dots. */
 static const char *family_name(arena *a, const char *pattern, const kbuf *b, int64_t i)
 {
     int64_t *at = ARENA_ARRAY(a, int64_t, b->n_family);
@@ -32,7 +33,10 @@ static const char *family_name(arena *a, const char *pattern, const kbuf *b, int
     for (const char *p = pattern; *p; p++) {
         const char *close = *p == '{' && used < b->n_family ? strchr(p, '}') : NULL;
         if (close) {
-            sb_printf(&s, "%lld", (long long)at[used++]);
+            /* {l} counts from 0, {l+2} from 2 */
+            const char *plus = memchr(p, '+', (size_t)(close - p));
+            long long first = plus ? strtoll(plus + 1, NULL, 10) : 0;
+            sb_printf(&s, "%lld", (long long)at[used++] + first);
             p = close;
         } else {
             sb_putn(&s, p, 1);

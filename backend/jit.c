@@ -1,8 +1,8 @@
 /* jit.c: a module as code in this process.
  *
- * The object is generated as for a file and handed to LLJIT, so that a JIT and a built library run the same
- * instructions. LLJIT gets no access to the symbols of this process: the libm functions that f64 code calls
- * are given to it one by one. */
+ * The object is generated as for a file and handed to LLJIT, so that a JIT and a built library run
+ * the same instructions. LLJIT gets no access to the symbols of this process: the libm functions
+ * that f64 code calls are given to it one by one. */
 #include "backend/lower.h"
 #include "backend/module.h"
 #include "backend/vecmath.h"
@@ -22,9 +22,8 @@ static LLVMErrorRef define_libm(LLVMOrcLLJITRef jit)
     for (size_t i = 0; i < n; i++) {
         const vecmath_extern *x = &vecmath_externs[i];
         uint64_t at = x->f1 ? (uint64_t)(uintptr_t)x->f1 : (uint64_t)(uintptr_t)x->f2;
-        LLVMJITSymbolFlags flags = {LLVMJITSymbolGenericFlagsExported |
-                                        LLVMJITSymbolGenericFlagsCallable,
-                                    0};
+        LLVMJITSymbolFlags flags = {
+            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
         /* The interned name's reference goes over to the definition. */
         pairs[i] = (LLVMOrcCSymbolMapPair){LLVMOrcLLJITMangleAndIntern(jit, x->name), {at, flags}};
     }
@@ -38,8 +37,9 @@ static LLVMErrorRef define_libm(LLVMOrcLLJITRef jit)
 static bool start(backend_module *m, diags *ds)
 {
     if (!m->target.runs_here) {
-        diag *d = diag_error(ds, (span){0}, "code for %s (%s) cannot be known to run on this machine",
-                             m->target.cpu, m->target.triple);
+        diag *d =
+            diag_error(ds, (span){0}, "code for %s (%s) cannot be known to run on this machine",
+                       m->target.cpu, m->target.triple);
         diag_help(d, "leave the target out, or use native, to run it here");
         return false;
     }

@@ -41,7 +41,8 @@ LLVMTypeRef l_type(const lb *l, dtype dt)
     ice("a value without a type");
 }
 
-/* ---- Constants ----------------------------------------------------------------------------------- */
+/* ---- Constants
+ * ----------------------------------------------------------------------------------- */
 
 LLVMValueRef l_i64(const lb *l, int64_t v)
 {
@@ -71,7 +72,8 @@ LLVMValueRef l_int_like(LLVMValueRef v, int64_t c)
     return LLVMConstInt(ty, bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u, 0);
 }
 
-/* ---- Instructions -------------------------------------------------------------------------------- */
+/* ---- Instructions
+ * -------------------------------------------------------------------------------- */
 
 LLVMValueRef l_bin(const lb *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y)
 {
@@ -101,7 +103,7 @@ LLVMValueRef l_select(const lb *l, LLVMValueRef c, LLVMValueRef x, LLVMValueRef 
 LLVMValueRef l_neg(const lb *l, LLVMValueRef x)
 {
     return LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMIntegerTypeKind ? LLVMBuildNeg(l->b, x, "")
-                                                                  : LLVMBuildFNeg(l->b, x, "");
+                                                                 : LLVMBuildFNeg(l->b, x, "");
 }
 
 LLVMValueRef l_not(const lb *l, LLVMValueRef x)
@@ -143,7 +145,8 @@ LLVMValueRef l_call(const lb *l, LLVMValueRef fn, LLVMValueRef *args, unsigned n
     return LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, n, "");
 }
 
-LLVMValueRef l_intrinsic(const lb *l, const char *name, LLVMTypeRef ty, LLVMValueRef *args, unsigned n)
+LLVMValueRef l_intrinsic(const lb *l, const char *name, LLVMTypeRef ty, LLVMValueRef *args,
+                         unsigned n)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (id == 0)
@@ -185,7 +188,8 @@ static bool power_of_two(LLVMValueRef y, int64_t *c, unsigned *log)
     return true;
 }
 
-/* Whether the truncated quotient must go down by one: there is a remainder and its sign is not y's. */
+/* Whether the truncated quotient must go down by one: there is a remainder and its sign is not y's.
+ */
 static LLVMValueRef rounded_up(const lb *l, LLVMValueRef rem, LLVMValueRef y)
 {
     LLVMValueRef zero = l_i64(l, 0);
@@ -232,13 +236,14 @@ LLVMValueRef l_minmax_flags(LLVMValueRef v)
     return with_flags(v, LLVMFastMathNoSignedZeros);
 }
 
-/* ---- Functions and blocks ------------------------------------------------------------------------ */
+/* ---- Functions and blocks
+ * ------------------------------------------------------------------------ */
 
 static void string_attr(const lb *l, LLVMValueRef fn, const char *key, const char *text)
 {
-    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(l->cx, key, (unsigned)strlen(key), text,
-                                                      (unsigned)strlen(text)));
+    LLVMAddAttributeAtIndex(
+        fn, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(l->cx, key, (unsigned)strlen(key), text, (unsigned)strlen(text)));
 }
 
 void l_attr(const lb *l, LLVMValueRef fn, unsigned where, const char *name)
@@ -257,8 +262,9 @@ void l_noalias(const lb *l, LLVMValueRef fn, unsigned arg, bool read_only)
         l_attr(l, fn, arg + 1, "readonly");
 }
 
-/* Every function names the processor it is for, so that code of different targets can be linked. Without
- * no-builtins LLVM turns loops into calls of memset and memcpy, and the object would need a C library. */
+/* Every function names the processor it is for, so that code of different targets can be linked.
+ * Without no-builtins LLVM turns loops into calls of memset and memcpy, and the object would need a
+ * C library. */
 LLVMValueRef l_function(const lb *l, const char *name, LLVMTypeRef ret, const LLVMTypeRef *args,
                         unsigned n, LLVMLinkage linkage)
 {
@@ -322,9 +328,11 @@ LLVMValueRef l_alloca(const lb *l, LLVMTypeRef ty, const char *name)
     return p;
 }
 
-/* ---- Control flow -------------------------------------------------------------------------------- */
+/* ---- Control flow
+ * -------------------------------------------------------------------------------- */
 
-l_loop l_for(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool down, const char *name)
+l_loop l_for(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool down,
+             const char *name)
 {
     l_loop r = {.down = down, .step = l_i64(l, down ? -step : step)};
     LLVMValueRef first = lo;
@@ -391,7 +399,8 @@ void l_end_if(const lb *l, LLVMBasicBlockRef end)
     l_at(l, end);
 }
 
-/* ---- Constant data ------------------------------------------------------------------------------- */
+/* ---- Constant data
+ * ------------------------------------------------------------------------------- */
 
 LLVMValueRef l_constant(const lb *l, LLVMValueRef init, const char *name)
 {
@@ -408,7 +417,8 @@ LLVMValueRef l_string(const lb *l, const char *s)
     return l_constant(l, LLVMConstStringInContext2(l->cx, s, strlen(s), 0), "text");
 }
 
-/* ---- Errors -------------------------------------------------------------------------------------- */
+/* ---- Errors
+ * -------------------------------------------------------------------------------------- */
 
 const char *l_error_text(arena *a, LLVMErrorRef e)
 {

@@ -1,7 +1,7 @@
 /* l_build.h: short names for building LLVM IR.
  *
- * Each helper takes the type it works on, since pointers have none, and gives values no name: names are for
- * functions, blocks and variables. Nothing here knows kernels. */
+ * Each helper takes the type it works on, since pointers have none, and gives values no name: names
+ * are for functions, blocks and variables. Nothing here knows kernels. */
 #ifndef ATTNC_BACKEND_L_BUILD_H
 #define ATTNC_BACKEND_L_BUILD_H
 
@@ -15,7 +15,7 @@ typedef struct lb {
     LLVMBuilderRef b;
     const target *target;
     LLVMTypeRef none, i1, i8, i16, i32, i64, f32, f64, ptr;
-    LLVMValueRef math[2][OP_COUNT]; /* vecmath.c: f32, f64 functions made so far */
+    LLVMValueRef math[2][OP_COUNT];             /* vecmath.c: f32, f64 functions made so far */
     LLVMValueRef check_pointers, check_overlap; /* lower_check.c */
 } lb;
 
@@ -45,20 +45,22 @@ LLVMValueRef l_load(const lb *l, LLVMTypeRef ty, LLVMValueRef p, unsigned align)
 LLVMValueRef l_store(const lb *l, LLVMValueRef v, LLVMValueRef p, unsigned align);
 LLVMValueRef l_call(const lb *l, LLVMValueRef fn, LLVMValueRef *args, unsigned n);
 /* An intrinsic overloaded on ty. */
-LLVMValueRef l_intrinsic(const lb *l, const char *name, LLVMTypeRef ty, LLVMValueRef *args, unsigned n);
+LLVMValueRef l_intrinsic(const lb *l, const char *name, LLVMTypeRef ty, LLVMValueRef *args,
+                         unsigned n);
 LLVMValueRef l_intrinsic1(const lb *l, const char *name, LLVMValueRef x);
 LLVMValueRef l_intrinsic2(const lb *l, const char *name, LLVMValueRef x, LLVMValueRef y);
-/* A checked i64 operation (llvm.sadd.with.overflow.i64, ...): the result, and *bad |= whether it wrapped. */
+/* A checked i64 operation (llvm.sadd.with.overflow.i64, ...): the result, and *bad |= whether it
+ * wrapped. */
 LLVMValueRef l_checked(const lb *l, const char *name, LLVMValueRef x, LLVMValueRef y,
                        LLVMValueRef *bad);
 /* Floor division and its remainder; y must not be 0. */
 LLVMValueRef l_floordiv(const lb *l, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef l_floormod(const lb *l, LLVMValueRef x, LLVMValueRef y);
 
-/* The one place that relaxes floating point. For the updates of a running sum only: they may be reordered
- * and fused, so that a loop can keep one partial sum per lane. Never nnan, ninf or afn: masks and running
- * maxima are infinities. Never elsewhere: a score feeds both the row's maximum and the exponent, and both
- * must see the same rounded number. */
+/* The one place that relaxes floating point. For the updates of a running sum only: they may be
+ * reordered and fused, so that a loop can keep one partial sum per lane. Never nnan, ninf or afn:
+ * masks and running maxima are infinities. Never elsewhere: a score feeds both the row's maximum
+ * and the exponent, and both must see the same rounded number. */
 LLVMValueRef l_sum_flags(LLVMValueRef v);
 /* As above for a max or min: only the sign of a zero is free. */
 LLVMValueRef l_minmax_flags(LLVMValueRef v);
@@ -75,14 +77,15 @@ void l_br(const lb *l, LLVMBasicBlockRef to);
 void l_cond(const lb *l, LLVMValueRef c, LLVMBasicBlockRef yes, LLVMBasicBlockRef no);
 LLVMValueRef l_alloca(const lb *l, LLVMTypeRef ty, const char *name); /* in the entry block */
 
-/* A counted loop: between the two calls the builder stands in the body. step > 0; `down` runs through the
- * same numbers backwards. */
+/* A counted loop: between the two calls the builder stands in the body. step > 0; `down` runs
+ * through the same numbers backwards. */
 typedef struct l_loop {
     LLVMBasicBlockRef head, exit;
     LLVMValueRef i, step;
     bool down;
 } l_loop;
-l_loop l_for(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool down, const char *name);
+l_loop l_for(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool down,
+             const char *name);
 void l_end_for(const lb *l, const l_loop *loop, bool vectorise);
 
 /* `if (c) {` ... `}`: the builder stands in the conditional part between the calls. */

@@ -1,7 +1,8 @@
 /* link.c: the linker as a child process: ld.lld or ld from PATH, never a shell, never a C compiler.
  *
- * The result needs no other library, or libm.so.6 alone, which is then named by its path: the linker is not
- * left to search for it, and a program that loads the result need not be linked with it. */
+ * The result needs no other library, or libm.so.6 alone, which is then named by its path: the
+ * linker is not left to search for it, and a program that loads the result need not be linked with
+ * it. */
 #include "backend/link.h"
 
 #include <errno.h>
@@ -72,7 +73,8 @@ static const char *find_libm(arena *a, const char *triple, diags *ds)
     return NULL;
 }
 
-/* Runs argv; what it prints, up to a limit, goes to `said`. -1: it could not be started (errno is set). */
+/* Runs argv; what it prints, up to a limit, goes to `said`. -1: it could not be started (errno is
+ * set). */
 static int run(char *const *argv, char *said, size_t size)
 {
     int fd[2];
@@ -122,10 +124,27 @@ bool link_shared(arena *a, const link_job *job, diags *ds)
     if (!linker || (job->libm && !libm))
         return false;
     const char *const args[] = {
-        linker,       "-shared",     "-soname", job->soname, "-o",  job->out,
-        "--build-id=none", "--hash-style=gnu", "-z", "text", "-z", "now",
-        "-z",         "relro",       "-z",      "noexecstack", "-z", "defs",
-        job->object,  libm,          NULL,
+        linker,
+        "-shared",
+        "-soname",
+        job->soname,
+        "-o",
+        job->out,
+        "--build-id=none",
+        "--hash-style=gnu",
+        "-z",
+        "text",
+        "-z",
+        "now",
+        "-z",
+        "relro",
+        "-z",
+        "noexecstack",
+        "-z",
+        "defs",
+        job->object,
+        libm,
+        NULL,
     };
     size_t n = sizeof args / sizeof args[0];
     char **argv = ARENA_ARRAY(a, char *, n);

@@ -7,7 +7,7 @@
 typedef struct link_job {
     const char *object, *out; /* paths; out is written */
     const char *soname;
-    bool libm;                /* calls functions of libm */
+    bool libm; /* calls functions of libm */
     const char *triple;
 } link_job;
 

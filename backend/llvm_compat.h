@@ -1,7 +1,7 @@
 /* llvm_compat.h: the one door to LLVM's C API, and the one place where its versions differ.
  *
- * Built with 19 and 22. Everything else in this folder is written for both; a difference that is met later
- * becomes a wrapper here, never an #if in a function body. */
+ * Built with 19 and 22. Everything else in this folder is written for both; a difference that is
+ * met later becomes a wrapper here, never an #if in a function body. */
 #ifndef ATTNC_BACKEND_LLVM_COMPAT_H
 #define ATTNC_BACKEND_LLVM_COMPAT_H
 
@@ -21,7 +21,8 @@
 
 _Static_assert(LLVM_VERSION_MAJOR >= 19, "attnc needs LLVM 19 or later");
 
-/* "The callee keeps no copy of this pointer": an attribute of its own up to 20, captures(none) since. */
+/* "The callee keeps no copy of this pointer": an attribute of its own up to 20, captures(none)
+ * since. */
 static inline LLVMAttributeRef compat_nocapture(LLVMContextRef cx)
 {
 #if LLVM_VERSION_MAJOR >= 21

@@ -37,17 +37,18 @@ typedef struct low {
     LLVMValueRef body;  /* the function */
 
     /* While a function of the kernel is being built: */
-    LLVMValueRef *symbol;    /* values of the dims struct */
-    ptr_map dim_value;       /* dim -> LLVMValueRef */
-    LLVMValueRef *bad;       /* sizes: i1, something overflowed; NULL: unchecked arithmetic */
-    LLVMValueRef *buf;       /* body: by kbuf id: the pointer, or the table of a family */
-    LLVMValueRef **stride;   /* body: by kbuf id, one per axis behind the family's, the last NULL */
-    low_var *var;            /* body: by kvar id */
-    LLVMValueRef *flag;      /* body: by attn_status: i32 in memory, or NULL where no check sets it */
-    ptr_map memo;            /* body: kexpr -> LLVMValueRef */
+    LLVMValueRef *symbol;  /* values of the dims struct */
+    ptr_map dim_value;     /* dim -> LLVMValueRef */
+    LLVMValueRef *bad;     /* sizes: i1, something overflowed; NULL: unchecked arithmetic */
+    LLVMValueRef *buf;     /* body: by kbuf id: the pointer, or the table of a family */
+    LLVMValueRef **stride; /* body: by kbuf id, one per axis behind the family's, the last NULL */
+    low_var *var;          /* body: by kvar id */
+    LLVMValueRef *flag;    /* body: by attn_status: i32 in memory, or NULL where no check sets it */
+    ptr_map memo;          /* body: kexpr -> LLVMValueRef */
     VEC(low_memo) undo;
-    ptr_map guarded;         /* kexpr -> whether it must not be computed in vain */
-    LLVMMetadataRef ro_scope; /* alias scope of what no kernel writes; families cannot be arguments */
+    ptr_map guarded; /* kexpr -> whether it must not be computed in vain */
+    LLVMMetadataRef
+        ro_scope; /* alias scope of what no kernel writes; families cannot be arguments */
 } low;
 
 enum { LOW_MAX_STATUS = 16 };
@@ -60,21 +61,27 @@ void low_collect_dims(low *c);
 void low_load_symbols(low *c, LLVMValueRef dim_struct);
 LLVMValueRef low_dim(low *c, const dim *d);
 
-/* lower_sizes.c: out gets, by kbuf id, the bytes of each tensor and the offset of each temp; then the bytes
- * of the workspace. */
+/* lower_sizes.c: out gets, by kbuf id, the bytes of each tensor and the offset of each temp; then
+ * the bytes of the workspace. */
 void lower_sizes(low *c);
 
 /* lower_body.c */
 void lower_body(low *c);
-LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables, LLVMValueRef sizes,
-                           LLVMValueRef workspace);
+LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables,
+                           LLVMValueRef sizes, LLVMValueRef workspace);
 void low_block(low *c, const kblock *b);
+void low_statement(low *c, const kstmt *s);
+
+/* lower_if.c */
+void low_if(low *c, const kstmt *s);
 
 /* lower_expr.c */
 LLVMValueRef low_expr(low *c, const kexpr *e);
 void low_new_statement(low *c); /* forgets which nodes have values */
 /* The value of a `set` of v; a running sum gets the flags of l_sum_flags. */
 LLVMValueRef low_update(low *c, const kvar *v, const kexpr *e);
+/* A term of a running sum: a product may be fused with the addition. */
+LLVMValueRef low_sum_term(low *c, const kexpr *e);
 LLVMValueRef low_var_value(low *c, const kvar *v);
 
 /* lower_ops.c: the elementwise rows of ops.def on scalars. */
@@ -95,7 +102,7 @@ void lower_entry(low *c);
 void lower_info(low *c);
 /* i32 status of all pointers of the three tables; `records` is what lower_check_records made. */
 LLVMValueRef lower_check_records(low *c);
-LLVMValueRef low_check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes, LLVMValueRef records,
-                                bool overlap);
+LLVMValueRef low_check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes,
+                                LLVMValueRef records, bool overlap);
 
 #endif

@@ -1,22 +1,21 @@
 /* lower_body.c: NAME.body: the statements of a kernel.
  *
- * Its arguments are the dims, the three pointer tables, and the pointers of all single buffers: as arguments
- * they can be said not to overlap. It is called once the entry has checked everything. */
+ * Its arguments are the dims, the three pointer tables, and the pointers of all single buffers: as
+ * arguments they can be said not to overlap. It is called once the entry has checked everything. */
 #include "backend/lower.h"
 
 #include <string.h>
 
-static void statement(low *c, const kstmt *s);
-
 void low_block(low *c, const kblock *b)
 {
     for (size_t i = 0; i < b->s.n; i++) {
-        statement(c, b->s.v[i]);
+        low_statement(c, b->s.v[i]);
         low_new_statement(c);
     }
 }
 
-/* ---- Statements ---------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ---------------------------------------------------------------------------------- */
 
 static void define(low *c, const kstmt *s, bool in_memory)
 {
@@ -46,24 +45,8 @@ static void lower_for(low *c, const kstmt *s)
     l_end_for(l, &loop, s->loop == KL_VECTOR);
 }
 
-static void lower_if(low *c, const kstmt *s)
-{
-    lb *l = c->l;
-    LLVMValueRef cond = low_expr(c, s->e);
-    low_new_statement(c);
-    LLVMBasicBlockRef yes = l_block(l, "then"), no = l_block(l, "else"), end = l_block(l, "endif");
-    l_cond(l, cond, yes, no);
-    l_at(l, yes);
-    low_block(c, &s->body);
-    l_br(l, end);
-    l_at(l, no);
-    low_block(c, &s->other);
-    l_br(l, end);
-    l_at(l, end);
-}
-
-/* One flag per status, raised without a branch: a loop of checks stays a vector loop, and the outcome does
- * not depend on the order of iterations. */
+/* One flag per status, raised without a branch: a loop of checks stays a vector loop, and the
+ * outcome does not depend on the order of iterations. */
 static void lower_check(low *c, const kstmt *s)
 {
     lb *l = c->l;
@@ -73,7 +56,7 @@ static void lower_check(low *c, const kstmt *s)
     LLVMBuildStore(l->b, l_select(l, ok, before, l_i32(l, 1)), flag);
 }
 
-static void statement(low *c, const kstmt *s)
+void low_statement(low *c, const kstmt *s)
 {
     switch (s->kind) {
     case KS_FOR:
@@ -96,7 +79,7 @@ static void statement(low *c, const kstmt *s)
         return;
     }
     case KS_IF:
-        lower_if(c, s);
+        low_if(c, s);
         return;
     case KS_CHECK:
         lower_check(c, s);
@@ -105,7 +88,8 @@ static void statement(low *c, const kstmt *s)
     ice("kernel @%s: a statement of kind %d", c->k->name, (int)s->kind);
 }
 
-/* ---- Statuses ------------------------------------------------------------------------------------ */
+/* ---- Statuses
+ * ------------------------------------------------------------------------------------ */
 
 static void make_flags(low *c, const kblock *b)
 {
@@ -139,7 +123,8 @@ static LLVMValueRef outcome(low *c)
     return r;
 }
 
-/* ---- The function -------------------------------------------------------------------------------- */
+/* ---- The function
+ * -------------------------------------------------------------------------------- */
 
 enum { ARG_DIMS, ARG_TABLES, ARG_BUFFERS = ARG_TABLES + 3 };
 
@@ -235,8 +220,8 @@ void lower_body(low *c)
     LLVMBuildRet(l->b, outcome(c));
 }
 
-LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables, LLVMValueRef sizes,
-                           LLVMValueRef workspace)
+LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables,
+                           LLVMValueRef sizes, LLVMValueRef workspace)
 {
     lb *l = c->l;
     const kernel *k = c->k;

@@ -1,7 +1,7 @@
 /* lower_check.c: whether the caller's pointers are there, aligned and apart.
  *
- * One table of constants describes a model's pointers; two functions, shared by the models of a module, walk
- * it. So the code does not grow with the number of parameters. */
+ * One table of constants describes a model's pointers; two functions, shared by the models of a
+ * module, walk it. So the code does not grow with the number of parameters. */
 #include "backend/lower.h"
 
 /* The words of a record. */
@@ -74,11 +74,12 @@ static block block_of(const walk *w, LLVMValueRef record, LLVMValueRef j)
     LLVMValueRef role = field(w, record, REC_ROLE);
     LLVMValueRef table = LLVMGetParam(w->fn, ATTN_OUTPUT);
     for (int r = ATTN_INPUT; r < ATTN_OUTPUT; r++)
-        table = l_select(l, l_icmp(l, LLVMIntEQ, role, l_i64(l, r)), LLVMGetParam(w->fn, (unsigned)r),
-                         table);
+        table = l_select(l, l_icmp(l, LLVMIntEQ, role, l_i64(l, r)),
+                         LLVMGetParam(w->fn, (unsigned)r), table);
     LLVMValueRef slot = l_add(l, field(w, record, REC_SLOT), j);
     LLVMValueRef p = l_load(l, l->ptr, l_gep(l, l->ptr, table, slot), 8);
-    LLVMValueRef size = l_gep(l, l->i64, LLVMGetParam(w->fn, ARG_SIZES), field(w, record, REC_SIZE));
+    LLVMValueRef size =
+        l_gep(l, l->i64, LLVMGetParam(w->fn, ARG_SIZES), field(w, record, REC_SIZE));
     return (block){l_cast(l, LLVMPtrToInt, p, l->i64), l_load(l, l->i64, size, 8)};
 }
 
@@ -95,8 +96,8 @@ static LLVMValueRef build_pointers(lb *l)
     l_loop rec = l_for(l, l_i64(l, 0), LLVMGetParam(w.fn, ARG_COUNT), 1, false, "record");
     l_loop j = l_for(l, l_i64(l, 0), field(&w, rec.i, REC_N), 1, false, "pointer");
     block b = block_of(&w, rec.i, j.i);
-    LLVMValueRef needed = l_bin(l, LLVMAnd, l_not(l, is_zero(l, b.size)),
-                                is_zero(l, field(&w, rec.i, REC_OPTIONAL)));
+    LLVMValueRef needed =
+        l_bin(l, LLVMAnd, l_not(l, is_zero(l, b.size)), is_zero(l, field(&w, rec.i, REC_OPTIONAL)));
     fail(&w, l_bin(l, LLVMAnd, is_zero(l, b.at), needed), ATTN_NULL);
     LLVMValueRef low_bits = l_bin(l, LLVMAnd, b.at, field(&w, rec.i, REC_MASK));
     fail(&w, l_not(l, is_zero(l, low_bits)), ATTN_ALIGN);
@@ -121,14 +122,14 @@ static LLVMValueRef build_overlap(lb *l)
     l_loop r2 = l_for(l, zero, n, 1, false, "other");
     l_loop j2 = l_for(l, zero, field(&w, r2.i, REC_N), 1, false, "pointer");
     block y = block_of(&w, r2.i, j2.i);
-    LLVMValueRef same = l_bin(l, LLVMAnd, l_icmp(l, LLVMIntEQ, r.i, r2.i),
-                              l_icmp(l, LLVMIntEQ, j.i, j2.i));
+    LLVMValueRef same =
+        l_bin(l, LLVMAnd, l_icmp(l, LLVMIntEQ, r.i, r2.i), l_icmp(l, LLVMIntEQ, j.i, j2.i));
     LLVMValueRef nothing = l_bin(l, LLVMOr, is_zero(l, x.size), is_zero(l, y.size));
     nothing = l_bin(l, LLVMOr, nothing, l_bin(l, LLVMOr, is_zero(l, x.at), is_zero(l, y.at)));
     /* Distances instead of ends, which could wrap. */
-    LLVMValueRef meets = l_bin(l, LLVMOr,
-                               l_icmp(l, LLVMIntULT, l_bin(l, LLVMSub, y.at, x.at), x.size),
-                               l_icmp(l, LLVMIntULT, l_bin(l, LLVMSub, x.at, y.at), y.size));
+    LLVMValueRef meets =
+        l_bin(l, LLVMOr, l_icmp(l, LLVMIntULT, l_bin(l, LLVMSub, y.at, x.at), x.size),
+              l_icmp(l, LLVMIntULT, l_bin(l, LLVMSub, x.at, y.at), y.size));
     fail(&w, l_bin(l, LLVMAnd, meets, l_not(l, l_bin(l, LLVMOr, same, nothing))), ATTN_ALIAS);
     l_end_for(l, &j2, false);
     l_end_for(l, &r2, false);
@@ -139,14 +140,14 @@ static LLVMValueRef build_overlap(lb *l)
     return w.fn;
 }
 
-LLVMValueRef low_check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes, LLVMValueRef records,
-                                bool overlap)
+LLVMValueRef low_check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes,
+                                LLVMValueRef records, bool overlap)
 {
     lb *l = c->l;
     LLVMValueRef *fn = overlap ? &l->check_overlap : &l->check_pointers;
     if (!*fn)
         *fn = overlap ? build_overlap(l) : build_pointers(l);
-    LLVMValueRef args[N_ARGS] = {tables[0], tables[1], tables[2], sizes, records,
-                                 l_i64(l, (int64_t)c->f->n_bufs)};
+    LLVMValueRef args[N_ARGS] = {tables[0], tables[1], tables[2],
+                                 sizes,     records,   l_i64(l, (int64_t)c->f->n_bufs)};
     return l_call(l, *fn, args, N_ARGS);
 }

@@ -1,7 +1,8 @@
 /* lower_convert.c: between the types of memory and the types of values.
  *
- * Half precision is converted by bit manipulation where the machine cannot, never by the compiler's support
- * library: an object must not need one. All of it is free of branches, so loops stay vectors. */
+ * Half precision is converted by bit manipulation where the machine cannot, never by the compiler's
+ * support library: an object must not need one. All of it is free of branches, so loops stay
+ * vectors. */
 #include "backend/lower.h"
 
 LLVMTypeRef l_store_type(const lb *l, store_type st)
@@ -42,14 +43,16 @@ static LLVMValueRef bin_const(const lb *l, LLVMOpcode op, LLVMValueRef x, int64_
     return l_bin(l, op, x, l_int_like(x, c));
 }
 
-/* ---- Half and bfloat to f32 ---------------------------------------------------------------------- */
+/* ---- Half and bfloat to f32
+ * ---------------------------------------------------------------------- */
 
-/* Exponent moved from bias 15 to 127; the special exponents apart. Denormals are made normal by subtracting
- * the value that their leading bit would have had. */
+/* Exponent moved from bias 15 to 127; the special exponents apart. Denormals are made normal by
+ * subtracting the value that their leading bit would have had. */
 static LLVMValueRef half_to_f32(const lb *l, LLVMValueRef h)
 {
     if (l->target->half)
-        return l_cast(l, LLVMFPExt, l_cast(l, LLVMBitCast, h, LLVMHalfTypeInContext(l->cx)), l->f32);
+        return l_cast(l, LLVMFPExt, l_cast(l, LLVMBitCast, h, LLVMHalfTypeInContext(l->cx)),
+                      l->f32);
     LLVMValueRef w = l_cast(l, LLVMZExt, h, l->i32);
     LLVMValueRef sign = bin_const(l, LLVMShl, bin_const(l, LLVMAnd, w, 0x8000), 16);
     LLVMValueRef magnitude = bin_const(l, LLVMAnd, w, 0x7fff);
@@ -58,7 +61,8 @@ static LLVMValueRef half_to_f32(const lb *l, LLVMValueRef h)
     LLVMValueRef special = bin_const(l, LLVMAdd, moved, (int64_t)224 << 23);
     LLVMValueRef one = from_bits(l, bin_const(l, LLVMAdd, moved, (int64_t)113 << 23));
     LLVMValueRef denormal = bits_of(l, l_bin(l, LLVMFSub, one, l_real(l->f32, 0x1p-14)));
-    LLVMValueRef r = l_select(l, l_icmp(l, LLVMIntUGE, magnitude, l_i32(l, 0x7c00)), special, normal);
+    LLVMValueRef r =
+        l_select(l, l_icmp(l, LLVMIntUGE, magnitude, l_i32(l, 0x7c00)), special, normal);
     r = l_select(l, l_icmp(l, LLVMIntULT, magnitude, l_i32(l, 0x0400)), denormal, r);
     return from_bits(l, l_bin(l, LLVMOr, r, sign));
 }
@@ -68,12 +72,14 @@ static LLVMValueRef bfloat_to_f32(const lb *l, LLVMValueRef h)
     return from_bits(l, bin_const(l, LLVMShl, l_cast(l, LLVMZExt, h, l->i32), 16));
 }
 
-/* ---- f32 to half and bfloat, to nearest, ties to even -------------------------------------------- */
+/* ---- f32 to half and bfloat, to nearest, ties to even
+ * -------------------------------------------- */
 
 static LLVMValueRef f32_to_half(const lb *l, LLVMValueRef x)
 {
     if (l->target->half)
-        return l_cast(l, LLVMBitCast, l_cast(l, LLVMFPTrunc, x, LLVMHalfTypeInContext(l->cx)), l->i16);
+        return l_cast(l, LLVMBitCast, l_cast(l, LLVMFPTrunc, x, LLVMHalfTypeInContext(l->cx)),
+                      l->i16);
     LLVMValueRef w = bits_of(l, x);
     LLVMValueRef sign = bin_const(l, LLVMAnd, w, (int64_t)1 << 31);
     LLVMValueRef m = l_bin(l, LLVMXor, w, sign);
@@ -87,8 +93,8 @@ static LLVMValueRef f32_to_half(const lb *l, LLVMValueRef x)
     LLVMValueRef odd = bin_const(l, LLVMAnd, bin_const(l, LLVMLShr, m, 13), 1);
     LLVMValueRef normal = bin_const(l, LLVMAdd, m, 0xfff - ((int64_t)112 << 23));
     normal = bin_const(l, LLVMLShr, l_bin(l, LLVMAdd, normal, odd), 13);
-    LLVMValueRef r = l_select(l, l_icmp(l, LLVMIntULT, m, l_i32(l, (int64_t)113 << 23)), denormal,
-                              normal);
+    LLVMValueRef r =
+        l_select(l, l_icmp(l, LLVMIntULT, m, l_i32(l, (int64_t)113 << 23)), denormal, normal);
     r = l_select(l, l_icmp(l, LLVMIntUGE, m, l_i32(l, (int64_t)143 << 23)), special, r);
     r = l_bin(l, LLVMOr, r, bin_const(l, LLVMLShr, sign, 16));
     return l_cast(l, LLVMTrunc, r, l->i16);
@@ -104,21 +110,22 @@ static LLVMValueRef f32_to_bfloat(const lb *l, LLVMValueRef x)
     return l_cast(l, LLVMTrunc, bin_const(l, LLVMLShr, r, 16), l->i16);
 }
 
-/* f64 to f32 so that a second rounding to 16 bits gives what one rounding would: towards zero, and the last
- * bit set where anything was lost. */
+/* f64 to f32 so that a second rounding to 16 bits gives what one rounding would: towards zero, and
+ * the last bit set where anything was lost. */
 static LLVMValueRef round_to_odd(const lb *l, LLVMValueRef x)
 {
     LLVMValueRef t = l_cast(l, LLVMFPTrunc, x, l->f32);
     LLVMValueRef back = l_cast(l, LLVMFPExt, t, l->f64);
-    LLVMValueRef larger = l_fcmp(l, LLVMRealOGT, l_intrinsic1(l, "llvm.fabs", back),
-                                 l_intrinsic1(l, "llvm.fabs", x));
+    LLVMValueRef larger =
+        l_fcmp(l, LLVMRealOGT, l_intrinsic1(l, "llvm.fabs", back), l_intrinsic1(l, "llvm.fabs", x));
     LLVMValueRef w = bits_of(l, t);
     w = l_bin(l, LLVMSub, w, l_cast(l, LLVMZExt, larger, l->i32));
     LLVMValueRef inexact = l_fcmp(l, LLVMRealONE, back, x);
     return from_bits(l, l_bin(l, LLVMOr, w, l_cast(l, LLVMZExt, inexact, l->i32)));
 }
 
-/* ---- Any type ------------------------------------------------------------------------------------ */
+/* ---- Any type
+ * ------------------------------------------------------------------------------------ */
 
 LLVMValueRef l_from_store(const lb *l, store_type st, LLVMValueRef v, dtype to)
 {

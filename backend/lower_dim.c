@@ -1,12 +1,14 @@
 /* lower_dim.c: sizes of axes as LLVM values.
  *
- * NAME.sizes computes every dim of the kernel with checked arithmetic and refuses what is undefined. The
- * body, which runs only behind it, computes them again without checks: they cannot overflow. */
+ * NAME.sizes computes every dim of the kernel with checked arithmetic and refuses what is
+ * undefined. The body, which runs only behind it, computes them again without checks: they cannot
+ * overflow. */
 #include <string.h>
 
 #include "backend/lower.h"
 
-/* ---- Which dims ---------------------------------------------------------------------------------- */
+/* ---- Which dims
+ * ---------------------------------------------------------------------------------- */
 
 static void want(low *c, ptr_map *seen, const dim *d)
 {
@@ -69,7 +71,8 @@ void low_load_symbols(low *c, LLVMValueRef dim_struct)
     }
 }
 
-/* ---- Their values -------------------------------------------------------------------------------- */
+/* ---- Their values
+ * -------------------------------------------------------------------------------- */
 
 static LLVMValueRef plus(low *c, LLVMValueRef x, LLVMValueRef y)
 {

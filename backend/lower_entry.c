@@ -1,5 +1,5 @@
-/* lower_entry.c: the functions that a host calls: checks first, then NAME.body. Whatever is wrong is answered
- * before any tensor is touched. */
+/* lower_entry.c: the functions that a host calls: checks first, then NAME.body. Whatever is wrong
+ * is answered before any tensor is touched. */
 #include "backend/lower.h"
 
 static LLVMValueRef is_null(const lb *l, LLVMValueRef p)
@@ -58,7 +58,8 @@ static void build_size(low *c, const char *suffix, bool workspace)
     LLVMBuildRet(l->b, workspace ? workspace_size(c, block) : l_i64(l, 0));
 }
 
-/* attn_status NAME_prepare(dims, params, prepared): nothing is packed yet, so only the dims can be wrong. */
+/* attn_status NAME_prepare(dims, params, prepared): nothing is packed yet, so only the dims can be
+ * wrong. */
 static void build_prepare(low *c)
 {
     lb *l = c->l;
@@ -82,7 +83,8 @@ static void build_run(low *c)
     for (int i = 0; i < N; i++)
         types[i] = l->ptr;
     LLVMValueRef fn = entry(c, "", l->i32, types, N);
-    LLVMValueRef dim_struct = LLVMGetParam(fn, DIMS), block = sizes_block(c), null = l_i32(l, ATTN_NULL);
+    LLVMValueRef dim_struct = LLVMGetParam(fn, DIMS), block = sizes_block(c),
+                 null = l_i32(l, ATTN_NULL);
     LLVMValueRef tables[3] = {[ATTN_INPUT] = LLVMGetParam(fn, INPUTS),
                               [ATTN_PARAM] = LLVMGetParam(fn, PARAMS),
                               [ATTN_OUTPUT] = LLVMGetParam(fn, OUTPUTS)};

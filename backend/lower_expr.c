@@ -1,15 +1,16 @@
 /* lower_expr.c: kernel expressions.
  *
- * An expression is a graph: a node used twice is computed once. What only one side of a select needs and
- * must not be computed in vain (a load, a division by what may be 0) stands behind a branch; all else is
- * computed and chosen from, which loops can do in vectors. */
+ * An expression is a graph: a node used twice is computed once. What only one side of a select
+ * needs and must not be computed in vain (a load, a division by what may be 0) stands behind a
+ * branch; all else is computed and chosen from, which loops can do in vectors. */
 #include "backend/lower.h"
 
 enum { MAX_SPINE = 16 }; /* how deep a running sum may stand in its own update */
 
 static LLVMValueRef compute(low *c, const kexpr *e);
 
-/* ---- What has a value here ----------------------------------------------------------------------- */
+/* ---- What has a value here
+ * ----------------------------------------------------------------------- */
 
 static void forget_to(low *c, size_t mark)
 {
@@ -63,7 +64,8 @@ LLVMValueRef low_expr(low *c, const kexpr *e)
     return v;
 }
 
-/* ---- Branches ------------------------------------------------------------------------------------ */
+/* ---- Branches
+ * ------------------------------------------------------------------------------------ */
 
 static bool may_trap(const kexpr *e)
 {
@@ -136,7 +138,8 @@ static LLVMValueRef lazily(low *c, const kexpr *e)
     }
 }
 
-/* ---- Nodes --------------------------------------------------------------------------------------- */
+/* ---- Nodes
+ * --------------------------------------------------------------------------------------- */
 
 static LLVMValueRef compute(low *c, const kexpr *e)
 {
@@ -164,7 +167,8 @@ static LLVMValueRef compute(low *c, const kexpr *e)
     }
 }
 
-/* ---- Running sums -------------------------------------------------------------------------------- */
+/* ---- Running sums
+ * -------------------------------------------------------------------------------- */
 
 /* Whether e is v plus and minus terms, v perhaps scaled on the way. */
 static bool on_spine(const kexpr *e, const kvar *v, int depth)
@@ -181,8 +185,7 @@ static bool on_spine(const kexpr *e, const kvar *v, int depth)
 
 static LLVMValueRef sum(low *c, const kvar *v, const kexpr *e, int depth);
 
-/* A term of the sum: a product may be fused with the addition. */
-static LLVMValueRef sum_term(low *c, const kexpr *e)
+LLVMValueRef low_sum_term(low *c, const kexpr *e)
 {
     if (e->kind != KX_OP || e->op != OP_mul)
         return low_expr(c, e);
@@ -192,7 +195,7 @@ static LLVMValueRef sum_term(low *c, const kexpr *e)
 
 static LLVMValueRef sum_part(low *c, const kvar *v, const kexpr *e, int depth)
 {
-    return on_spine(e, v, depth) ? sum(c, v, e, depth) : sum_term(c, e);
+    return on_spine(e, v, depth) ? sum(c, v, e, depth) : low_sum_term(c, e);
 }
 
 static LLVMValueRef sum(low *c, const kvar *v, const kexpr *e, int depth)

@@ -1,5 +1,5 @@
-/* lower_info.c: the reflection record as constant data of the module. Field order follows attn_abi.h, whose
- * static assertions fix the layout that the literal structs here have. */
+/* lower_info.c: the reflection record as constant data of the module. Field order follows
+ * attn_abi.h, whose static assertions fix the layout that the literal structs here have. */
 #include "backend/lower.h"
 
 static LLVMValueRef structure(const lb *l, LLVMValueRef *fields, unsigned n)
@@ -56,11 +56,9 @@ static LLVMValueRef tensors(low *c, const attn_model_info *m)
     shape last = {NULL, NULL};
     for (size_t i = 0; i < n; i++) {
         const attn_tensor_info *t = &m->tensors[i];
-        LLVMValueRef f[] = {l_string(l, t->name),   l_i32(l, t->role),
-                            l_i32(l, t->dtype),     l_i32(l, t->flags),
-                            l_i32(l, t->reserved),  l_i64(l, t->rank),
-                            shape_of(c, &last, t), text_or_null(l, t->source),
-                            l_i64(l, t->slot)};
+        LLVMValueRef f[] = {l_string(l, t->name),  l_i32(l, t->role),          l_i32(l, t->dtype),
+                            l_i32(l, t->flags),    l_i32(l, t->reserved),      l_i64(l, t->rank),
+                            shape_of(c, &last, t), text_or_null(l, t->source), l_i64(l, t->slot)};
         v[i] = structure(l, f, sizeof f / sizeof f[0]);
     }
     return array(l, v, n);
@@ -97,8 +95,8 @@ void lower_info(low *c)
                         l_i64(l, m->n_checks),
                         checks(c, m)};
     LLVMValueRef init = structure(l, f, sizeof f / sizeof f[0]);
-    LLVMValueRef g = LLVMAddGlobal(l->mod, LLVMTypeOf(init),
-                                   arena_printf(c->a, "%s_info", c->f->symbol));
+    LLVMValueRef g =
+        LLVMAddGlobal(l->mod, LLVMTypeOf(init), arena_printf(c->a, "%s_info", c->f->symbol));
     LLVMSetInitializer(g, init);
     LLVMSetGlobalConstant(g, 1);
 }

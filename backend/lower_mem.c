@@ -1,14 +1,14 @@
 /* lower_mem.c: the elements of buffers.
  *
- * Single buffers are arguments of the body and say noalias there. The pointers of a family are looked up in
- * a table, often in a loop; that nothing the kernel writes overlaps them is said by an alias scope. */
+ * Single buffers are arguments of the body and say noalias there. The pointers of a family are
+ * looked up in a table, often in a loop; that nothing the kernel writes overlaps them is said by an
+ * alias scope. */
 #include "backend/lower.h"
 
 static void tag(low *c, LLVMValueRef instruction, const char *kind)
 {
     LLVMMetadataRef list = LLVMMDNodeInContext2(c->l->cx, &c->ro_scope, 1);
-    LLVMSetMetadata(instruction,
-                    LLVMGetMDKindIDInContext(c->l->cx, kind, (unsigned)strlen(kind)),
+    LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(c->l->cx, kind, (unsigned)strlen(kind)),
                     LLVMMetadataAsValue(c->l->cx, list));
 }
 
@@ -22,7 +22,8 @@ static LLVMValueRef family_index(low *c, const kbuf *b, LLVMValueRef *index)
     return at;
 }
 
-/* All address arithmetic is in 64 bits; NAME.sizes made sure that it cannot overflow within the buffer. */
+/* All address arithmetic is in 64 bits; NAME.sizes made sure that it cannot overflow within the
+ * buffer. */
 static LLVMValueRef element(low *c, const kbuf *b, LLVMValueRef *index)
 {
     lb *l = c->l;

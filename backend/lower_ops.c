@@ -1,5 +1,5 @@
-/* lower_ops.c: the elementwise rows of ops.def on LLVM scalars. A new row there is a function and a line of
- * the table here. */
+/* lower_ops.c: the elementwise rows of ops.def on LLVM scalars. A new row there is a function and a
+ * line of the table here. */
 #include <math.h>
 
 #include "backend/lower.h"
@@ -17,7 +17,8 @@ static bool is_real(dtype dt)
     return dt == DT_F32 || dt == DT_F64;
 }
 
-/* ---- Arithmetic; ints wrap ----------------------------------------------------------------------- */
+/* ---- Arithmetic; ints wrap
+ * ----------------------------------------------------------------------- */
 
 static LLVMValueRef lower_neg(low *c, LLVMValueRef *x, const kexpr *e)
 {
@@ -91,7 +92,8 @@ static LLVMValueRef lower_weigh(low *c, LLVMValueRef *x, const kexpr *e)
     return l_select(c->l, none, vm_const(x[0], 0), l_bin(c->l, LLVMFMul, x[0], x[1]));
 }
 
-/* ---- Functions ----------------------------------------------------------------------------------- */
+/* ---- Functions
+ * ----------------------------------------------------------------------------------- */
 
 static LLVMValueRef lower_function(low *c, LLVMValueRef *x, const kexpr *e)
 {
@@ -108,7 +110,8 @@ static LLVMValueRef lower_pow(low *c, LLVMValueRef *x, const kexpr *e)
     return vecmath(c->l, OP_pow, x);
 }
 
-/* ---- Between ints and reals ---------------------------------------------------------------------- */
+/* ---- Between ints and reals
+ * ---------------------------------------------------------------------- */
 
 /* x towards zero, and what that left over, exactly. The schedule promises that the result fits. */
 static LLVMValueRef truncated(low *c, LLVMValueRef x, LLVMValueRef *rest)
@@ -156,7 +159,8 @@ static LLVMValueRef lower_real(low *c, LLVMValueRef *x, const kexpr *e)
     return l_cast(c->l, LLVMSIToFP, x[0], l_type(c->l, e->dt));
 }
 
-/* ---- Ints ---------------------------------------------------------------------------------------- */
+/* ---- Ints
+ * ---------------------------------------------------------------------------------------- */
 
 static LLVMValueRef lower_idiv(low *c, LLVMValueRef *x, const kexpr *e)
 {
@@ -176,7 +180,8 @@ static LLVMValueRef lower_bitand(low *c, LLVMValueRef *x, const kexpr *e)
     return l_bin(c->l, LLVMAnd, x[0], x[1]);
 }
 
-/* ---- Comparisons and logic ----------------------------------------------------------------------- */
+/* ---- Comparisons and logic
+ * ----------------------------------------------------------------------- */
 
 static LLVMValueRef compare(low *c, LLVMValueRef *x, const kexpr *e, LLVMRealPredicate real,
                             LLVMIntPredicate whole)
@@ -230,21 +235,22 @@ static LLVMValueRef lower_select(low *c, LLVMValueRef *x, const kexpr *e)
     return l_select(c->l, x[0], x[1], x[2]);
 }
 
-/* ---- The table ----------------------------------------------------------------------------------- */
+/* ---- The table
+ * ----------------------------------------------------------------------------------- */
 
 static lower_fn *const lower_table[OP_COUNT] = {
-    [OP_neg] = lower_neg,          [OP_add] = lower_add,       [OP_sub] = lower_sub,
-    [OP_mul] = lower_mul,          [OP_abs] = lower_abs,       [OP_sign] = lower_sign,
-    [OP_max] = lower_max,          [OP_min] = lower_min,       [OP_div] = lower_div,
-    [OP_pow] = lower_pow,          [OP_sqrt] = lower_sqrt,     [OP_exp] = lower_function,
-    [OP_exp2] = lower_function,    [OP_log] = lower_function,  [OP_log1p] = lower_function,
-    [OP_expm1] = lower_function,   [OP_tanh] = lower_function, [OP_sigmoid] = lower_function,
-    [OP_erf] = lower_function,     [OP_sin] = lower_function,  [OP_cos] = lower_function,
-    [OP_floor] = lower_floor,      [OP_ceil] = lower_ceil,     [OP_round] = lower_round,
-    [OP_real] = lower_real,        [OP_idiv] = lower_idiv,     [OP_imod] = lower_imod,
-    [OP_bitand] = lower_bitand,    [OP_eq] = lower_eq,         [OP_ne] = lower_ne,
-    [OP_lt] = lower_lt,            [OP_le] = lower_le,         [OP_and] = lower_and,
-    [OP_or] = lower_or,            [OP_not] = lower_not,       [OP_select] = lower_select,
+    [OP_neg] = lower_neg,        [OP_add] = lower_add,       [OP_sub] = lower_sub,
+    [OP_mul] = lower_mul,        [OP_abs] = lower_abs,       [OP_sign] = lower_sign,
+    [OP_max] = lower_max,        [OP_min] = lower_min,       [OP_div] = lower_div,
+    [OP_pow] = lower_pow,        [OP_sqrt] = lower_sqrt,     [OP_exp] = lower_function,
+    [OP_exp2] = lower_function,  [OP_log] = lower_function,  [OP_log1p] = lower_function,
+    [OP_expm1] = lower_function, [OP_tanh] = lower_function, [OP_sigmoid] = lower_function,
+    [OP_erf] = lower_function,   [OP_sin] = lower_function,  [OP_cos] = lower_function,
+    [OP_floor] = lower_floor,    [OP_ceil] = lower_ceil,     [OP_round] = lower_round,
+    [OP_real] = lower_real,      [OP_idiv] = lower_idiv,     [OP_imod] = lower_imod,
+    [OP_bitand] = lower_bitand,  [OP_eq] = lower_eq,         [OP_ne] = lower_ne,
+    [OP_lt] = lower_lt,          [OP_le] = lower_le,         [OP_and] = lower_and,
+    [OP_or] = lower_or,          [OP_not] = lower_not,       [OP_select] = lower_select,
     [OP_weigh] = lower_weigh,
 };
 

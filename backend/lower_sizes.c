@@ -1,5 +1,5 @@
-/* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where in the
- * workspace each temp lies. NAME and NAME_workspace both call it, so they cannot disagree. */
+/* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where in
+ * the workspace each temp lies. NAME and NAME_workspace both call it, so they cannot disagree. */
 #include "backend/lower.h"
 
 /* Offsets in the workspace; at least a cache line, and no vector is longer. */
@@ -45,8 +45,8 @@ static void compute(low *c, LLVMValueRef out)
     for (size_t i = 0; i < c->dims.n; i++)
         low_dim(c, c->dims.v[i]);
     for (size_t i = 0; i < k->checks.n; i++)
-        refuse(c, l_icmp(l, k->checks.v[i].le ? LLVMIntSGT : LLVMIntNE, low_dim(c, k->checks.v[i].a),
-                         low_dim(c, k->checks.v[i].b)));
+        refuse(c, l_icmp(l, k->checks.v[i].le ? LLVMIntSGT : LLVMIntNE,
+                         low_dim(c, k->checks.v[i].a), low_dim(c, k->checks.v[i].b)));
     LLVMValueRef total = l_i64(l, 0);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];

@@ -1,7 +1,8 @@
 /* module.c: from kernels to an optimised LLVM module, and its life.
  *
- * LLVM's objects live outside our arenas. A failed allocation of ours jumps away, so backend_compile puts its
- * own recovery point in front: it gives LLVM's objects back and jumps on. */
+ * LLVM's objects live outside our arenas. A failed allocation of ours jumps away, so
+ * backend_compile puts its own recovery point in front: it gives LLVM's objects back and jumps on.
+ */
 #include "backend/module.h"
 
 #include <setjmp.h>
@@ -55,31 +56,30 @@ static bool compile(backend_module *m, kernel *const *kernels, size_t n, const b
     return true;
 }
 
-/* The state of a compilation is behind a pointer, so that a jump finds it as it was left. */
-static bool compile_guarded(backend_module *m, kernel *const *kernels, size_t n,
-                            const backend_options *o, diags *ds)
+backend_module *backend_compile(kernel *const *kernels, size_t n, const backend_options *o,
+                                diags *ds)
 {
-    mem *mm = arena_mem(m->a);
+    mem *mm = arena_mem(ds->a);
+    arena *a = arena_new(mm);
+    backend_module *volatile m = NULL; /* as it was left, when a jump comes */
     jmp_buf here, *outer = mm->on_oom;
     if (setjmp(here)) {
         mm->on_oom = outer;
-        backend_free(m);
+        if (m)
+            backend_free(m);
+        else
+            arena_free(a);
         mem_fail(mm);
     }
     mm->on_oom = &here;
-    bool ok = compile(m, kernels, n, o, ds);
+    backend_module *made = ARENA_NEW(a, backend_module);
+    made->a = a;
+    m = made;
+    bool ok = compile(made, kernels, n, o, ds);
     mm->on_oom = outer;
-    return ok;
-}
-
-backend_module *backend_compile(kernel *const *kernels, size_t n, const backend_options *o, diags *ds)
-{
-    arena *a = arena_new(arena_mem(ds->a));
-    backend_module *m = ARENA_NEW(a, backend_module);
-    m->a = a;
-    if (compile_guarded(m, kernels, n, o, ds))
-        return m;
-    backend_free(m);
+    if (ok)
+        return made;
+    backend_free(made);
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* session.c: what LLVM keeps once per process.
  *
- * LLVM's target registry is global and not locked, and its fatal error handler gets no context. So this file
- * holds the only variables of the compiler that are not on some session's arena: a once-flag, and for each
- * thread the name of what it is working on. */
+ * LLVM's target registry is global and not locked, and its fatal error handler gets no context. So
+ * this file holds the only variables of the compiler that are not on some session's arena: a
+ * once-flag, and for each thread the name of what it is working on. */
 #include "backend/session.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* target.c: from a triple and a processor name to LLVM's target machine.
  *
- * The host is described by its feature list, never by its name alone: hypervisors and emulators hide
- * features that the name promises. Other names must be in the table below, since LLVM only prints a warning
- * for a name it does not know and goes on with something else. */
+ * The host is described by its feature list, never by its name alone: hypervisors and emulators
+ * hide features that the name promises. Other names must be in the table below, since LLVM only
+ * prints a warning for a name it does not know and goes on with something else. */
 #include "backend/target.h"
 
 #include <string.h>
@@ -16,46 +16,26 @@ typedef struct cpu {
 } cpu;
 
 static const cpu cpus[] = {
-    {"x86_64", "x86-64", 1},
-    {"x86_64", "x86-64-v2", 2},
-    {"x86_64", "x86-64-v3", 3},
-    {"x86_64", "x86-64-v4", 4},
-    {"x86_64", "nehalem", 2},
-    {"x86_64", "westmere", 2},
-    {"x86_64", "sandybridge", 2},
-    {"x86_64", "ivybridge", 2},
-    {"x86_64", "haswell", 3},
-    {"x86_64", "broadwell", 3},
-    {"x86_64", "skylake", 3},
-    {"x86_64", "skylake-avx512", 4},
-    {"x86_64", "cascadelake", 4},
-    {"x86_64", "cooperlake", 4},
-    {"x86_64", "icelake-client", 4},
-    {"x86_64", "icelake-server", 4},
-    {"x86_64", "tigerlake", 4},
-    {"x86_64", "rocketlake", 4},
-    {"x86_64", "alderlake", 3},
-    {"x86_64", "sapphirerapids", 4},
-    {"x86_64", "emeraldrapids", 4},
-    {"x86_64", "graniterapids", 4},
-    {"x86_64", "btver2", 2},
-    {"x86_64", "bdver2", 2},
-    {"x86_64", "znver1", 3},
-    {"x86_64", "znver2", 3},
-    {"x86_64", "znver3", 3},
-    {"x86_64", "znver4", 4},
-    {"aarch64", "generic", 0},
-    {"aarch64", "cortex-a53", 0},
-    {"aarch64", "cortex-a57", 0},
-    {"aarch64", "cortex-a72", 0},
-    {"aarch64", "cortex-a76", 0},
-    {"aarch64", "cortex-x1", 0},
-    {"aarch64", "neoverse-n1", 0},
-    {"aarch64", "neoverse-n2", 0},
-    {"aarch64", "neoverse-v1", 0},
-    {"aarch64", "neoverse-v2", 0},
-    {"aarch64", "apple-m1", 0},
-    {"aarch64", "a64fx", 0},
+    {"x86_64", "x86-64", 1},         {"x86_64", "x86-64-v2", 2},
+    {"x86_64", "x86-64-v3", 3},      {"x86_64", "x86-64-v4", 4},
+    {"x86_64", "nehalem", 2},        {"x86_64", "westmere", 2},
+    {"x86_64", "sandybridge", 2},    {"x86_64", "ivybridge", 2},
+    {"x86_64", "haswell", 3},        {"x86_64", "broadwell", 3},
+    {"x86_64", "skylake", 3},        {"x86_64", "skylake-avx512", 4},
+    {"x86_64", "cascadelake", 4},    {"x86_64", "cooperlake", 4},
+    {"x86_64", "icelake-client", 4}, {"x86_64", "icelake-server", 4},
+    {"x86_64", "tigerlake", 4},      {"x86_64", "rocketlake", 4},
+    {"x86_64", "alderlake", 3},      {"x86_64", "sapphirerapids", 4},
+    {"x86_64", "emeraldrapids", 4},  {"x86_64", "graniterapids", 4},
+    {"x86_64", "btver2", 2},         {"x86_64", "bdver2", 2},
+    {"x86_64", "znver1", 3},         {"x86_64", "znver2", 3},
+    {"x86_64", "znver3", 3},         {"x86_64", "znver4", 4},
+    {"aarch64", "generic", 0},       {"aarch64", "cortex-a53", 0},
+    {"aarch64", "cortex-a57", 0},    {"aarch64", "cortex-a72", 0},
+    {"aarch64", "cortex-a76", 0},    {"aarch64", "cortex-x1", 0},
+    {"aarch64", "neoverse-n1", 0},   {"aarch64", "neoverse-n2", 0},
+    {"aarch64", "neoverse-v1", 0},   {"aarch64", "neoverse-v2", 0},
+    {"aarch64", "apple-m1", 0},      {"aarch64", "a64fx", 0},
 };
 enum { N_CPUS = sizeof cpus / sizeof cpus[0] };
 
@@ -64,9 +44,9 @@ static const struct {
     int level;
     const char *feature;
 } level_features[] = {
-    {2, "cx16"},  {2, "popcnt"}, {2, "ssse3"},    {2, "sse4.1"},   {2, "sse4.2"},
-    {3, "avx"},   {3, "avx2"},   {3, "bmi"},      {3, "bmi2"},     {3, "f16c"},
-    {3, "fma"},   {3, "lzcnt"},  {3, "movbe"},    {4, "avx512f"},  {4, "avx512bw"},
+    {2, "cx16"},     {2, "popcnt"},   {2, "ssse3"},    {2, "sse4.1"},  {2, "sse4.2"},
+    {3, "avx"},      {3, "avx2"},     {3, "bmi"},      {3, "bmi2"},    {3, "f16c"},
+    {3, "fma"},      {3, "lzcnt"},    {3, "movbe"},    {4, "avx512f"}, {4, "avx512bw"},
     {4, "avx512cd"}, {4, "avx512dq"}, {4, "avx512vl"},
 };
 

@@ -7,11 +7,11 @@
 
 typedef struct target {
     const char *triple, *cpu, *features; /* features: "" where the cpu's name says all */
-    const char *vector_width;            /* prefer-vector-width in bits, NULL: the target's own choice */
-    bool native;                         /* made for exactly this host */
-    bool runs_here;                      /* the host can run it */
-    bool half;                           /* converts f16 in hardware */
-    bool posix_elf;                      /* shared objects can be linked */
+    const char *vector_width; /* prefer-vector-width in bits, NULL: the target's own choice */
+    bool native;              /* made for exactly this host */
+    bool runs_here;           /* the host can run it */
+    bool half;                /* converts f16 in hardware */
+    bool posix_elf;           /* shared objects can be linked */
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
 } target;

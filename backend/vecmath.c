@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* f32: how it is built (the bound on its error in units of the last place is in the comment). f64: the libm
- * function, NULL where it is made of another. */
+/* f32: how it is built (the bound on its error in units of the last place is in the comment). f64:
+ * the libm function, NULL where it is made of another. */
 typedef struct row {
     const char *name;
     unsigned n;
@@ -14,17 +14,17 @@ typedef struct row {
 } row;
 
 static const row rows[OP_COUNT] = {
-    [OP_exp] = {"exp", 1, vm_exp, "exp"},             /* 2; below 2^-126 it is 0 */
-    [OP_exp2] = {"exp2", 1, vm_exp2, "exp2"},         /* 2; below 2^-126 it is 0 */
-    [OP_log] = {"log", 1, vm_log, "log"},             /* 2 */
-    [OP_log1p] = {"log1p", 1, vm_log1p, "log1p"},     /* 2 */
-    [OP_expm1] = {"expm1", 1, vm_expm1, "expm1"},     /* 2 */
-    [OP_tanh] = {"tanh", 1, vm_tanh, "tanh"},         /* 3 */
-    [OP_sigmoid] = {"sigmoid", 1, vm_sigmoid, NULL},  /* 3; below 2^-126 it is 0 */
-    [OP_erf] = {"erf", 1, vm_erf, "erf"},             /* 2 */
-    [OP_sin] = {"sin", 1, vm_sin, "sin"},             /* 2 */
-    [OP_cos] = {"cos", 1, vm_cos, "cos"},             /* 2 */
-    [OP_pow] = {"pow", 2, vm_pow, "pow"},             /* 1 */
+    [OP_exp] = {"exp", 1, vm_exp, "exp"},            /* 2; below 2^-126 it is 0 */
+    [OP_exp2] = {"exp2", 1, vm_exp2, "exp2"},        /* 2; below 2^-126 it is 0 */
+    [OP_log] = {"log", 1, vm_log, "log"},            /* 2 */
+    [OP_log1p] = {"log1p", 1, vm_log1p, "log1p"},    /* 2 */
+    [OP_expm1] = {"expm1", 1, vm_expm1, "expm1"},    /* 2 */
+    [OP_tanh] = {"tanh", 1, vm_tanh, "tanh"},        /* 3 */
+    [OP_sigmoid] = {"sigmoid", 1, vm_sigmoid, NULL}, /* 3; below 2^-126 it is 0 */
+    [OP_erf] = {"erf", 1, vm_erf, "erf"},            /* 2 */
+    [OP_sin] = {"sin", 1, vm_sin, "sin"},            /* 2 */
+    [OP_cos] = {"cos", 1, vm_cos, "cos"},            /* 2 */
+    [OP_pow] = {"pow", 2, vm_pow, "pow"},            /* 1 */
 };
 
 const vecmath_extern vecmath_externs[] = {
@@ -34,7 +34,8 @@ const vecmath_extern vecmath_externs[] = {
 };
 const size_t vecmath_n_externs = sizeof vecmath_externs / sizeof vecmath_externs[0];
 
-/* ---- Functions in the module --------------------------------------------------------------------- */
+/* ---- Functions in the module
+ * --------------------------------------------------------------------- */
 
 static LLVMValueRef declare_libm(lb *l, const char *name, unsigned n)
 {
@@ -45,7 +46,8 @@ static LLVMValueRef declare_libm(lb *l, const char *name, unsigned n)
     LLVMValueRef fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(l->f64, args, n, 0));
     l_attr(l, fn, LLVMAttributeFunctionIndex, "nounwind");
     l_attr(l, fn, LLVMAttributeFunctionIndex, "willreturn");
-    l_attr(l, fn, LLVMAttributeFunctionIndex, "memory"); /* value 0: none; nobody here reads errno */
+    l_attr(l, fn, LLVMAttributeFunctionIndex,
+           "memory"); /* value 0: none; nobody here reads errno */
     return fn;
 }
 
@@ -101,7 +103,8 @@ LLVMValueRef vecmath_pow_const(lb *l, LLVMValueRef x, double y)
     return r ? r : l_real(ty, 1);
 }
 
-/* ---- Parts --------------------------------------------------------------------------------------- */
+/* ---- Parts
+ * --------------------------------------------------------------------------------------- */
 
 LLVMValueRef vm_fma(const lb *l, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
 {
@@ -147,13 +150,14 @@ LLVMValueRef vm_cmp(const lb *l, LLVMRealPredicate p, LLVMValueRef x, double c)
     return l_fcmp(l, p, x, vm_const(x, c));
 }
 
-/* Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the sum. It needs no instruction that old
- * machines lack, and rounds to nearest in the only rounding mode that code is called in. */
+/* Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the sum. It needs no instruction
+ * that old machines lack, and rounds to nearest in the only rounding mode that code is called in.
+ */
 vm_nearest vm_round(const lb *l, LLVMValueRef x, double scale)
 {
     LLVMValueRef magic = vm_const(x, LLVMTypeOf(x) == l->f64 ? 0x1.8p52 : 0x1.8p23);
-    LLVMValueRef sum = scale == 1 ? l_bin(l, LLVMFAdd, x, magic)
-                                  : vm_fma(l, x, vm_const(x, scale), magic);
+    LLVMValueRef sum =
+        scale == 1 ? l_bin(l, LLVMFAdd, x, magic) : vm_fma(l, x, vm_const(x, scale), magic);
     return (vm_nearest){l_bin(l, LLVMFSub, sum, magic),
                         l_bin(l, LLVMSub, vm_bits(l, sum), vm_bits(l, magic))};
 }

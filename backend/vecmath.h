@@ -1,8 +1,9 @@
 /* vecmath.h: the functions of mathematics inside generated code.
  *
- * For f32 each is a function in LLVM IR without branches and calls: it is inlined where it is used, and the
- * loop around it becomes a loop over vectors. Bounds on the error are in the table of vecmath.c and tested
- * over all arguments by tests/unit/backend_math.c. For f64 they are calls of the C library's libm. */
+ * For f32 each is a function in LLVM IR without branches and calls: it is inlined where it is used,
+ * and the loop around it becomes a loop over vectors. Bounds on the error are in the table of
+ * vecmath.c and asserted by tests/unit/backend_math.c. For f64 they are calls of the C library's
+ * libm. */
 #ifndef ATTNC_BACKEND_VECMATH_H
 #define ATTNC_BACKEND_VECMATH_H
 
@@ -31,13 +32,14 @@ vecmath_fn vm_log, vm_log1p, vm_erf;                       /* vecmath_log.c */
 vecmath_fn vm_sin, vm_cos;                                 /* vecmath_trig.c */
 vecmath_fn vm_pow;                                         /* vecmath_pow.c */
 
-/* What they are made of. vm_fma is fused where the machine can and two roundings where it cannot: nothing
- * may depend on which. */
+/* What they are made of. vm_fma is fused where the machine can and two roundings where it cannot:
+ * nothing may depend on which. */
 LLVMValueRef vm_fma(const lb *l, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
-LLVMValueRef vm_poly(const lb *l, LLVMValueRef x, const double *c, unsigned n); /* c[0] + c[1] x + ... */
+LLVMValueRef vm_poly(const lb *l, LLVMValueRef x, const double *c,
+                     unsigned n); /* c[0] + c[1] x + ... */
 LLVMValueRef vm_const(LLVMValueRef like, double v);
-LLVMValueRef vm_bits(const lb *l, LLVMValueRef x);                /* f32 -> i32, f64 -> i64 */
-LLVMValueRef vm_unbits(const lb *l, LLVMValueRef x);              /* back */
+LLVMValueRef vm_bits(const lb *l, LLVMValueRef x);   /* f32 -> i32, f64 -> i64 */
+LLVMValueRef vm_unbits(const lb *l, LLVMValueRef x); /* back */
 LLVMValueRef vm_abs(const lb *l, LLVMValueRef x);
 LLVMValueRef vm_copysign(const lb *l, LLVMValueRef magnitude, LLVMValueRef sign);
 LLVMValueRef vm_cmp(const lb *l, LLVMRealPredicate p, LLVMValueRef x, double c);

@@ -1,8 +1,8 @@
 /* vecmath_exp.c: exp, exp2, expm1, tanh, sigmoid in f32.
  *
- * All reduce to e^x = 2^n e^r (or 2^n 2^r) with n whole and r small. Polynomials are minimax in the sense of
- * the result's relative error. Results below the smallest normal number are 0: denormals would make
- * everything that touches them a hundred times slower. */
+ * All reduce to e^x = 2^n e^r (or 2^n 2^r) with n whole and r small. Polynomials are minimax in the
+ * sense of the result's relative error. Results below the smallest normal number are 0: denormals
+ * would make everything that touches them a hundred times slower. */
 #include <math.h>
 
 #include "backend/vecmath.h"
@@ -12,7 +12,7 @@
 #define LN2_HI 0.693359375
 #define LN2_LO -2.12194440e-4
 
-#define EXP_OVERFLOW 0x1.62e42ep+6   /* above, e^x is larger than any f32 */
+#define EXP_OVERFLOW  0x1.62e42ep+6  /* above, e^x is larger than any f32 */
 #define EXP_UNDERFLOW -0x1.5d589ep+6 /* below, e^x is less than 2^-126 */
 
 /* (e^r - 1 - r) / r^2, |r| <= ln 2 / 2 */
@@ -75,8 +75,8 @@ static LLVMValueRef power_of_two(lb *l, LLVMValueRef n, int bias)
 
 LLVMValueRef vm_expm1(lb *l, LLVMValueRef *x)
 {
-    /* 2^n (1 + q) - 1 = 2 (2^(n-1) q + (2^(n-1) - 1/2)), which does not overflow at n = 128. For n = 0 it
-     * is q, also where half of q could not be represented. */
+    /* 2^n (1 + q) - 1 = 2 (2^(n-1) q + (2^(n-1) - 1/2)), which does not overflow at n = 128. For n
+     * = 0 it is q, also where half of q could not be represented. */
     reduced e = reduce(l, x[0]);
     LLVMValueRef s = power_of_two(l, e.n, 126);
     LLVMValueRef y = vm_fma(l, s, e.q, l_bin(l, LLVMFSub, s, vm_const(s, 0.5)));
@@ -90,7 +90,8 @@ LLVMValueRef vm_expm1(lb *l, LLVMValueRef *x)
 
 LLVMValueRef vm_tanh(lb *l, LLVMValueRef *x)
 {
-    /* With e = e^(2|x|) - 1 it is e / (e + 2): exact where e is tiny, and 1 where e + 2 rounds to e. */
+    /* With e = e^(2|x|) - 1 it is e / (e + 2): exact where e is tiny, and 1 where e + 2 rounds to
+     * e. */
     LLVMValueRef a = vm_abs(l, x[0]);
     a = l_select(l, vm_cmp(l, LLVMRealOGT, a, 10), vm_const(a, 10), a);
     reduced e = reduce(l, l_bin(l, LLVMFAdd, a, a));

@@ -3,13 +3,13 @@
 
 #include "backend/vecmath.h"
 
-#define LN2_HI 0.693359375
-#define LN2_LO -2.12194440e-4
+#define LN2_HI         0.693359375
+#define LN2_LO         -2.12194440e-4
 #define SQRT_HALF_BITS 0x3f3504f3
 
 /* (log(1 + f) - f + f^2 / 2) / f^3, sqrt(1/2) <= 1 + f < sqrt(2) */
-static const double log_poly[] = {0x1.555554p-2,  -0x1.000228p-2, 0x1.99a012p-3,  -0x1.5471f6p-3,
-                                  0x1.22d8fep-3, -0x1.0d8748p-3, 0x1.0564ep-3, -0x1.38c2aep-4};
+static const double log_poly[] = {0x1.555554p-2, -0x1.000228p-2, 0x1.99a012p-3, -0x1.5471f6p-3,
+                                  0x1.22d8fep-3, -0x1.0d8748p-3, 0x1.0564ep-3,  -0x1.38c2aep-4};
 
 /* x = 2^k m with m from sqrt(1/2) to sqrt(2); x positive and normal. */
 typedef struct parts {
@@ -21,8 +21,7 @@ static parts split(lb *l, LLVMValueRef x)
     LLVMValueRef half = l_i32(l, SQRT_HALF_BITS);
     LLVMValueRef w = l_bin(l, LLVMSub, vm_bits(l, x), half);
     LLVMValueRef low = l_bin(l, LLVMAnd, w, l_i32(l, 0x7fffff));
-    return (parts){l_bin(l, LLVMAShr, w, l_i32(l, 23)),
-                   vm_unbits(l, l_bin(l, LLVMAdd, low, half))};
+    return (parts){l_bin(l, LLVMAShr, w, l_i32(l, 23)), vm_unbits(l, l_bin(l, LLVMAdd, low, half))};
 }
 
 /* k ln 2 + log(1 + f) + c, smallest terms first. */
@@ -42,8 +41,8 @@ static LLVMValueRef assemble(lb *l, LLVMValueRef k, LLVMValueRef f, LLVMValueRef
 static LLVMValueRef ends(lb *l, LLVMValueRef y, LLVMValueRef x, double pole)
 {
     y = l_select(l, vm_cmp(l, LLVMRealOLT, x, INFINITY), y, x);
-    LLVMValueRef end = l_select(l, vm_cmp(l, LLVMRealOEQ, x, pole), vm_const(x, -INFINITY),
-                                vm_const(x, NAN));
+    LLVMValueRef end =
+        l_select(l, vm_cmp(l, LLVMRealOEQ, x, pole), vm_const(x, -INFINITY), vm_const(x, NAN));
     return l_select(l, vm_cmp(l, LLVMRealOLE, x, pole), end, y);
 }
 
@@ -60,14 +59,14 @@ LLVMValueRef vm_log(lb *l, LLVMValueRef *x)
 
 LLVMValueRef vm_log1p(lb *l, LLVMValueRef *x)
 {
-    /* log(u) with u = 1 + x rounded, plus what rounding lost, divided by u. Near 0 f is x itself. */
+    /* log(u) with u = 1 + x rounded, plus what rounding lost, divided by u. Near 0 f is x itself.
+     */
     LLVMValueRef one = vm_const(x[0], 1), zero = vm_const(x[0], 0);
     LLVMValueRef u = l_bin(l, LLVMFAdd, x[0], one);
     parts p = split(l, u);
     LLVMValueRef near = l_icmp(l, LLVMIntEQ, p.k, l_i32(l, 0));
     LLVMValueRef large = l_icmp(l, LLVMIntSGE, p.k, l_i32(l, 2));
-    LLVMValueRef lost = l_select(l, large,
-                                 l_bin(l, LLVMFSub, one, l_bin(l, LLVMFSub, u, x[0])),
+    LLVMValueRef lost = l_select(l, large, l_bin(l, LLVMFSub, one, l_bin(l, LLVMFSub, u, x[0])),
                                  l_bin(l, LLVMFSub, x[0], l_bin(l, LLVMFSub, u, one)));
     LLVMValueRef c = l_select(l, near, zero, l_bin(l, LLVMFDiv, lost, u));
     LLVMValueRef f = l_select(l, near, x[0], l_bin(l, LLVMFSub, p.m, one));
@@ -76,13 +75,14 @@ LLVMValueRef vm_log1p(lb *l, LLVMValueRef *x)
     return ends(l, y, x[0], -1);
 }
 
-/* ---- erf ----------------------------------------------------------------------------------------- */
+/* ---- erf
+ * ----------------------------------------------------------------------------------------- */
 
 /* erf(x) / x - 1 in x^2, |x| <= 0.93 */
-static const double erf_small[] = {0x1.06eba6p-3, -0x1.8126dcp-2, 0x1.ce18fp-4,
-                                   -0x1.b67604p-6, 0x1.46beaap-8, -0x1.3819fap-11};
+static const double erf_small[] = {0x1.06eba6p-3,  -0x1.8126dcp-2, 0x1.ce18fp-4,
+                                   -0x1.b67604p-6, 0x1.46beaap-8,  -0x1.3819fap-11};
 /* -log(1 - erf(x)) / x - 1, 0.9 <= x <= 3.95 */
-static const double erf_large[] = {0x1.0772ep-3,   0x1.4538aep-1,  0x1.b2d3d2p-4, -0x1.84362ap-6,
+static const double erf_large[] = {0x1.0772ep-3,  0x1.4538aep-1,   0x1.b2d3d2p-4, -0x1.84362ap-6,
                                    0x1.d936c6p-9, -0x1.4a26aap-12, 0x1.5e125cp-17};
 
 LLVMValueRef vm_erf(lb *l, LLVMValueRef *x)

@@ -1,5 +1,5 @@
-/* vecmath_pow.c: pow in f32: 2^(y log2 |x|), computed in f64, where log2 is known to 40 bits; then the cases
- * of the C standard's annex F. */
+/* vecmath_pow.c: pow in f32: 2^(y log2 |x|), computed in f64, where log2 is known to 40 bits; then
+ * the cases of the C standard's annex F. */
 #include <math.h>
 
 #include "backend/vecmath.h"
@@ -7,13 +7,13 @@
 #define SQRT_HALF_BITS INT64_C(0x3fe6a09e667f3bcd)
 
 /* log2((1 + s) / (1 - s)) / s in s^2, |s| <= 0.1717 */
-static const double log2_poly[] = {2.885390081777927,   0.9617966939242883, 0.5770780172629278,
-                                   0.4121983996979248,  0.32061654273525403, 0.2614395038756647,
+static const double log2_poly[] = {2.885390081777927,  0.9617966939242883,  0.5770780172629278,
+                                   0.4121983996979248, 0.32061654273525403, 0.2614395038756647,
                                    0.24297104801443287};
 /* (2^r - 1) / r, |r| <= 1/2 */
-static const double exp2_poly[] = {0.6931471805459297,    0.24022650695548414,  0.055504109415963655,
-                                   0.009618129220809124,  0.0013333450045619154, 0.00015403414526350475,
-                                   1.5310239793432758e-05, 1.3263695131479353e-06};
+static const double exp2_poly[] = {
+    0.6931471805459297,    0.24022650695548414,    0.055504109415963655,   0.009618129220809124,
+    0.0013333450045619154, 0.00015403414526350475, 1.5310239793432758e-05, 1.3263695131479353e-06};
 
 static LLVMValueRef log2_wide(lb *l, LLVMValueRef x)
 {
@@ -23,8 +23,8 @@ static LLVMValueRef log2_wide(lb *l, LLVMValueRef x)
     LLVMValueRef low = l_bin(l, LLVMAnd, w, l_i64(l, (INT64_C(1) << 52) - 1));
     LLVMValueRef m = vm_unbits(l, l_bin(l, LLVMAdd, low, half));
     LLVMValueRef s = l_bin(l, LLVMFDiv, l_bin(l, LLVMFSub, m, one), l_bin(l, LLVMFAdd, m, one));
-    LLVMValueRef p = vm_poly(l, l_bin(l, LLVMFMul, s, s), log2_poly,
-                             sizeof log2_poly / sizeof log2_poly[0]);
+    LLVMValueRef p =
+        vm_poly(l, l_bin(l, LLVMFMul, s, s), log2_poly, sizeof log2_poly / sizeof log2_poly[0]);
     /* The exponent fits 32 bits, whose conversion every vector unit has. */
     LLVMValueRef whole = l_cast(l, LLVMSIToFP, l_cast(l, LLVMTrunc, k, l->i32), l->f64);
     return vm_fma(l, s, p, whole);
@@ -70,7 +70,7 @@ LLVMValueRef vm_pow(lb *l, LLVMValueRef *x)
     LLVMValueRef negative = l_bin(l, LLVMAnd, vm_cmp(l, LLVMRealOLT, x[0], 0), l_not(l, infinite));
     r = l_select(l, l_bin(l, LLVMAnd, negative, l_not(l, whole)), nan, r);
     r = l_select(l, l_fcmp(l, LLVMRealUNO, x[0], y), nan, r);
-    LLVMValueRef unit = l_bin(l, LLVMOr, vm_cmp(l, LLVMRealOEQ, x[0], 1),
-                              vm_cmp(l, LLVMRealOEQ, y, 0));
+    LLVMValueRef unit =
+        l_bin(l, LLVMOr, vm_cmp(l, LLVMRealOEQ, x[0], 1), vm_cmp(l, LLVMRealOEQ, y, 0));
     return l_select(l, unit, one, r);
 }

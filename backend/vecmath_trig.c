@@ -1,8 +1,9 @@
 /* vecmath_trig.c: sin and cos in f32, for every argument.
  *
- * x = q pi/2 + r with |r| <= pi/4. Up to 2^23 this is done in f64 with pi/2 in two parts. Beyond, x is a
- * 24-bit integer times 2^e; the fraction of 2^e (2/pi)/4 is looked up to 96 bits, and the product with the
- * integer is taken modulo 1 in fixed point. Both are computed and one is chosen: a loop has no branches. */
+ * x = q pi/2 + r with |r| <= pi/4. Up to 2^23 this is done in f64 with pi/2 in two parts. Beyond, x
+ * is a 24-bit integer times 2^e; the fraction of 2^e (2/pi)/4 is looked up to 96 bits, and the
+ * product with the integer is taken modulo 1 in fixed point. Both are computed and one is chosen: a
+ * loop has no branches. */
 #include <math.h>
 
 #include "backend/vecmath.h"
@@ -11,7 +12,7 @@
 #define PIO2_HI     0x1.921fb54p+0 /* 29 bits: products with q are exact */
 #define PIO2_LO     0x1.10b4611a62633p-30
 #define PIO2_FIXED  0x1.921fb54442d18p-62 /* pi/2 of the unit 2^-62 */
-#define SMALL       0x1p23 /* from here on every f32 is an integer */
+#define SMALL       0x1p23                /* from here on every f32 is an integer */
 
 /* (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4, in r^2 */
 static const double sin_poly[] = {-0x1.555546p-3, 0x1.11073ap-7, -0x1.994370p-13};
@@ -70,8 +71,8 @@ static angle reduce_large(lb *l, LLVMValueRef a)
     LLVMValueRef lo = l_load(l, l->i64, l_gep(l, l->i64, t, l_add(l, at, l_i64(l, 1))), 8);
     lo = l_bin(l, LLVMLShr, l_bin(l, LLVMMul, m, lo), l_i64(l, 32));
     LLVMValueRef f = l_bin(l, LLVMAdd, l_bin(l, LLVMMul, m, hi), lo); /* turns, in 2^-64 */
-    LLVMValueRef q = l_bin(l, LLVMLShr, l_bin(l, LLVMAdd, f, l_i64(l, (int64_t)1 << 61)),
-                           l_i64(l, 62));
+    LLVMValueRef q =
+        l_bin(l, LLVMLShr, l_bin(l, LLVMAdd, f, l_i64(l, (int64_t)1 << 61)), l_i64(l, 62));
     f = l_bin(l, LLVMSub, f, l_bin(l, LLVMShl, q, l_i64(l, 62)));
     LLVMValueRef r = l_cast(l, LLVMSIToFP, f, l->f64);
     return (angle){q, l_bin(l, LLVMFMul, r, l_real(l->f64, PIO2_FIXED))};

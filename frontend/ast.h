@@ -1,8 +1,8 @@
 /* ast.h: an .attn file as the parser found it.
  *
- * The tree says what was written and nothing more: names are not resolved, kinds of function are words,
- * `softmax[j](e)` is an index followed by a call. Every node has a span. All of it lives on one arena.
- * Lists are arrays with a count, in source order. */
+ * The tree says what was written and nothing more: names are not resolved, kinds of function are
+ * words, `softmax[j](e)` is an index followed by a call. Every node has a span. All of it lives on
+ * one arena. Lists are arrays with a count, in source order. */
 #ifndef ATTNC_FRONTEND_AST_H
 #define ATTNC_FRONTEND_AST_H
 
@@ -35,34 +35,35 @@ typedef enum ast_kind {
     AST_CALL,   /* a(x, n = 3)               a, args */
     AST_FIELD,  /* a.name                    a, name */
     AST_JOIN,   /* [a; b]                    items */
-    AST_TUPLE,  /* (a, b)                    items; two values or more (a branch with several results) */
+    AST_TUPLE,  /* (a, b)                    items; two values or more (a branch with several
+                   results) */
 } ast_kind;
 
 typedef enum ast_op { /* text in ast_op_text[] */
-    OP_NONE,
-    OP_NEG,
-    OP_NOT,
-    OP_ADD,
-    OP_SUB,
-    OP_MUL,
-    OP_DIV,
-    OP_FLOORDIV,
-    OP_MOD,
-    OP_MATMUL,
-    OP_POW,
-    OP_EQ,
-    OP_NE,
-    OP_LT,
-    OP_LE,
-    OP_GT,
-    OP_GE,
-    OP_AND,
-    OP_OR,
+                      OP_NONE,
+                      OP_NEG,
+                      OP_NOT,
+                      OP_ADD,
+                      OP_SUB,
+                      OP_MUL,
+                      OP_DIV,
+                      OP_FLOORDIV,
+                      OP_MOD,
+                      OP_MATMUL,
+                      OP_POW,
+                      OP_EQ,
+                      OP_NE,
+                      OP_LT,
+                      OP_LE,
+                      OP_GT,
+                      OP_GE,
+                      OP_AND,
+                      OP_OR,
 } ast_op;
 extern const char *const ast_op_text[];
 
-/* One item between brackets. A comparison (`j <= t`) is AST_ITEM_EXPR with a comparison as its expression:
- * whether it binds or only narrows is the checker's business. */
+/* One item between brackets. A comparison (`j <= t`) is AST_ITEM_EXPR with a comparison as its
+ * expression: whether it binds or only narrows is the checker's business. */
 typedef enum ast_item_kind {
     AST_ITEM_EXPR,  /* e */
     AST_ITEM_ALL,   /* :                     the whole axis */
@@ -89,14 +90,15 @@ typedef struct ast_arg {
     ast_expr *e;
 } ast_arg;
 
-/* The deepest expression tree that the parser builds (deeper: an error). Whoever walks a tree may recurse;
- * left-deep chains such as a + a + ... count as deep. */
+/* The deepest expression tree that the parser builds (deeper: an error). Whoever walks a tree may
+ * recurse; left-deep chains such as a + a + ... count as deep. */
 #define AST_MAX_DEPTH 2000
 
 struct ast_expr {
     ast_kind kind;
     ast_op op;
-    span at;        /* for AST_BINARY from a's first byte to b's last, parentheses around either included */
+    span
+        at; /* for AST_BINARY from a's first byte to b's last, parentheses around either included */
     uint32_t depth; /* 1 for a leaf */
     ast_expr *a, *b;
     const char *name;
@@ -111,16 +113,16 @@ struct ast_expr {
 
 /* Types. */
 typedef enum ast_scalar { /* the word before the brackets; SCALAR_REAL also where there is none */
-    SCALAR_REAL,
-    SCALAR_INT,
-    SCALAR_BOOL,
-    SCALAR_F64,
-    SCALAR_F32,
-    SCALAR_F16,
-    SCALAR_BF16,
-    SCALAR_I64,
-    SCALAR_I32,
-    SCALAR_U8,
+                          SCALAR_REAL,
+                          SCALAR_INT,
+                          SCALAR_BOOL,
+                          SCALAR_F64,
+                          SCALAR_F32,
+                          SCALAR_F16,
+                          SCALAR_BF16,
+                          SCALAR_I64,
+                          SCALAR_I32,
+                          SCALAR_U8,
 } ast_scalar;
 extern const char *const ast_scalar_text[];
 
@@ -151,10 +153,11 @@ struct ast_type {
 /* Statements. */
 typedef enum ast_stmt_kind {
     STMT_ERROR,
-    STMT_CONST,  /* const eps = 1e-5 / dim N = 8      names[0], e, is_dim */
-    STMT_DECL,   /* z: [(A, M), E]                    names[0], type */
-    STMT_PARAM,  /* param Wq, Wk: [H, E] from "..."   names, indices (families), type, from */
-    STMT_PART,   /* part block[l in L] = layer(N = 12) from "h.{l}.{}"   names[0], indices[0], e, from */
+    STMT_CONST, /* const eps = 1e-5 / dim N = 8      names[0], e, is_dim */
+    STMT_DECL,  /* z: [(A, M), E]                    names[0], type */
+    STMT_PARAM, /* param Wq, Wk: [H, E] from "..."   names, indices (families), type, from */
+    STMT_PART, /* part block[l in L] = layer(N = 12) from "h.{l}.{}"   names[0], indices[0], e, from
+                */
     STMT_RETURN, /* return e, e                       exprs */
     STMT_UNTIL,  /* until e                           e */
     STMT_EQ,     /* targets = e                       targets, tuple, e */
@@ -232,15 +235,15 @@ typedef struct ast_file {
     ast_decl **decls;
 } ast_file;
 
-/* Parses file number `file` of ds->sources. Every syntax error goes to ds; the result is never NULL and
- * holds whatever could be read. Success is ds->n_errors unchanged. */
+/* Parses file number `file` of ds->sources. Every syntax error goes to ds; the result is never NULL
+ * and holds whatever could be read. Success is ds->n_errors unchanged. */
 ast_file *ast_parse(arena *a, strtab *names, diags *ds, uint32_t file);
 
 /* The tree as text, one s-expression for each declaration: for tests and --stop-after. */
 void ast_dump(const ast_file *f, strbuf *out);
 
-/* The canonical text of a file: what `attnc fmt` prints. Comments and blank lines of the source are kept,
- * and formatting twice changes nothing. Requires a file that parsed without an error. */
+/* The canonical text of a file: what `attnc fmt` prints. Comments and blank lines of the source are
+ * kept, and formatting twice changes nothing. Requires a file that parsed without an error. */
 void ast_format(const ast_file *f, const source *src, strbuf *out);
 
 #endif

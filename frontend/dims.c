@@ -350,8 +350,26 @@ const dim *dims_of_name(inst *in, const char *name, span at)
     (void)at;
     if (d)
         return d;
+    const ast_decl *global = decl_find(s, name);
+    if (global && global->kind == DECL_CONST && global->is_dim) {
+        env e = {.in = in};
+        entity n;
+        if (lookup(&e, name, &n) && n.kind == N_DIM) {
+            dims_bind(in, name, n.d);
+            return n.d;
+        }
+    }
     d = new_symbol(s, name);
-    if (!in->parent) { /* -D fixes an entry's own dims */
+    const inst *top = in;
+    while (top->parent)
+        top = top->parent;
+    bool entry_has = false;
+    if (in->parent) { /* a callee's, where the entry has no dim of that name */
+        struct dimscope *sc = top->dims;
+        for (size_t i = 0; sc && i < sc->names.n; i++)
+            entry_has = entry_has || sc->names.v[i].name == name;
+    }
+    if (!entry_has) {
         const frontend_define *def = find_define(s, name);
         char *end;
         if (def) {

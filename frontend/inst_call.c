@@ -156,6 +156,26 @@ static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *
     axis *ax;
     if (!axes_of_type(in, &f->type, &n, &ax))
         return false;
+    while (v->n_axes < n) { /* a packed axis is several */
+        uint32_t p = v->n_axes;
+        while (p > 0 && v->axes[p - 1].n == 1)
+            p--;
+        if (p == 0 || v->n_axes - 1 + v->axes[p - 1].n > n)
+            break;
+        const axis *packed = &v->axes[p - 1];
+        axis *flat = ARENA_ARRAY(s->a, axis, v->n_axes - 1 + packed->n);
+        uint32_t w = 0;
+        for (uint32_t i = 0; i < v->n_axes; i++) {
+            if (i != p - 1) {
+                flat[w++] = v->axes[i];
+                continue;
+            }
+            for (uint32_t k = 0; k < packed->n; k++)
+                flat[w++] = (axis){.at = packed->at, .n = 1, .ix = packed->ix + k, .d = packed->d + k};
+        }
+        v->axes = flat;
+        v->n_axes = w;
+    }
     if (v->n_axes < n) {
         diag *d = diag_error(s->ds, v->at, "argument %s of %s needs %u ax%s, this has %u", f->name.s, fname, n,
                              n == 1 ? "is" : "es", v->n_axes);
@@ -297,6 +317,13 @@ void bind_formal(inst *in, const ast_formal *f, tv v)
         n.f = ARENA_NEW(s->a, funcref);
         *n.f = *v.f;
         n.f->by_argument = true;
+        if (!n.f->is_part && in->f) { /* as if written here: its params are the instance's */
+            n.f->pattern = in->f->pattern;
+            n.f->path = in->f->path;
+            n.f->n_family = in->f->n_family;
+            n.f->family = in->f->family;
+            n.f->extents = in->f->extents;
+        }
         vec_push(s->a, &in->names, n);
         return;
     }

@@ -34,6 +34,7 @@ static funcref *direct(inst *in, const ast_decl *d, const char *builtin, span at
     f->path = in->f ? in->f->path : "";
     f->n_family = in->f ? in->f->n_family : 0;
     f->family = in->f ? in->f->family : NULL;
+    f->extents = in->f ? in->f->extents : NULL;
     f->at = at;
     return f;
 }
@@ -199,6 +200,16 @@ static funcref *part_ref(part *p)
                              "the params of each %s need names of their own", p->name);
         diag_help(d, "say where they are found: `from \"%s.{%s}.{}\"`", p->name, p->index);
     }
+    int64_t first;
+    if (p->index && p->lo && dim_is_const(dims_resolve(s, p->lo), &first) && first != 0) {
+        /* numbers in names begin there: {l} becomes {l+2} */
+        const char *hole = strstr(f->pattern, arena_printf(s->a, "{%s}", p->index));
+        size_t len = strlen(p->index);
+        if (hole)
+            f->pattern = intern_printf(s->names, "%.*s{%s+%lld}%s", (int)(hole - f->pattern), f->pattern, p->index,
+                                       (long long)first, hole + len + 2);
+    }
+    f->is_part = true;
     p->f = f;
     p->state = P_DONE;
     return f;
@@ -267,6 +278,8 @@ funcref *funcref_of(env *e, const ast_expr *x)
             f->family[i] = base->family[i];
             f->extents[i] = base->extents[i];
         }
+        if (n.p->lo)
+            which.v = b_elem(s, OP_sub, which.v, b_dim(s, n.p->lo), NULL);
         f->family[f->n_family - 1] = which;
         f->extents[f->n_family - 1] = n.p->extent;
         return f;
@@ -426,13 +439,19 @@ static void declare_stmt(inst *in, const ast_stmt *st)
         *p = (part){.name = st->names[0].s, .stmt = st, .in = in};
         if (st->indices && st->indices[0]) {
             const ast_index *ix = st->indices[0];
-            if (ix->n != 1 || ix->items[0].kind != AST_ITEM_IN || ix->items[0].hi || ix->where) {
+            if (ix->n != 1 || ix->items[0].kind != AST_ITEM_IN || ix->where) {
                 diag *d = diag_error(s->ds, ix->at, "an array of parts needs an index and its range");
                 diag_help(d, "write `part %s[l in L] = ...`", p->name);
                 return;
             }
             p->index = ix->items[0].name.s;
             p->extent = dims_eval(in, ix->items[0].e);
+            if (p->extent && ix->items[0].hi) { /* a..b */
+                const dim *hi = dims_eval(in, ix->items[0].hi);
+                p->lo = p->extent;
+                p->extent = hi ? dim_add(s->g->dims, dim_sub(s->g->dims, hi, p->lo), dim_const(s->g->dims, 1))
+                               : NULL;
+            }
             if (!p->extent)
                 return;
         }

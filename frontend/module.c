@@ -245,9 +245,7 @@ module *frontend_compile(arena *a, strtab *names, source_set *sources, diags *ds
         if (o->entry && strcmp(o->entry, d->name.s))
             continue;
         found = true;
-        graph *g = compile_entry(s, m, scratch, d, false);
-        if (g)
-            vec_push(a, &m->graphs, g);
+        compile_entry(s, m, scratch, d, false);
     }
     if (o->entry && !found) {
         diag *d = diag_error(ds, (span){0}, "%s has no model %s", sources->files.v[file]->name, o->entry);

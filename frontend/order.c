@@ -91,7 +91,12 @@ relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_p
 
 bool order_cuts(order *o, const frame *f, const edge *e)
 {
-    return order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) == REL_PAST;
+    /* by the history of any scan that holds both */
+    for (; f->up; f = f->up)
+        if (f->in[e->from->id] && f->in[e->to->id] &&
+            order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) == REL_PAST)
+            return true;
+    return false;
 }
 
 /* --- components (Tarjan) ------------------------------------------------------------------------------------------------ */
@@ -139,9 +144,7 @@ void order_components(order *o, frame *f, tensor *const *members, size_t n)
 {
     sema *s = o->s;
     size_t nt = s->tensors.n;
-    tarjan t = {.o = o, .f = f && f->up != f && f->in ? f : NULL};
-    if (f && !f->step)
-        t.f = NULL;
+    tarjan t = {.o = o, .f = f->up ? f : NULL};
     t.index = ARENA_ARRAY(s->a, int, nt);
     t.low = ARENA_ARRAY(s->a, int, nt);
     t.comp = ARENA_ARRAY(s->a, int, nt);
@@ -175,7 +178,7 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
             edge *e = &o->edges[x->id].v[i];
             if (!f->in[e->to->id])
                 continue;
-            if (f->up && f->up->in && f->up->in[e->to->id] && order_cuts(o, f->up, e))
+            if (order_cuts(o, f->up, e))
                 continue; /* goes through an outer history */
             relation r = REL_NONE;
             if (have[e->to->id]) {

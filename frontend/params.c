@@ -197,15 +197,6 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
         if (!ext[outer + i])
             return NULL;
     }
-    for (uint32_t i = 0; i < outer + own; i++) {
-        int64_t c;
-        if (!dim_is_const(dims_resolve(s, ext[i]), &c) && !s->trial) {
-            diag *d = diag_error(s->ds, st->at, "the number of tensors of %s must be known when compiling, %s is not",
-                                 name.s, dims_show(s, ext[i]));
-            diag_help(d, "fix it: `dim %s = ...` or -D %s=...", dims_show(s, ext[i]), dims_show(s, ext[i]));
-            return NULL;
-        }
-    }
     const char *inner = st->from.s ? fill(s, st->from.s, name.s) : name.s;
     const char *source = in->f ? fill(s, in->f->pattern, inner) : inner;
     const char *cname = intern_printf(s->names, "%s%s", in->f ? in->f->path : "", name.s);

@@ -1,5 +1,5 @@
-# parse.cmake: the library attnc_syntax (scanner, grammar, tree, formatter). Included from the CMakeLists of
-# this folder.
+# parse.cmake: the library attnc_syntax (scanner, grammar, tree, formatter). Included from the
+# CMakeLists of this folder.
 find_package(BISON 3.8 REQUIRED)
 find_package(FLEX REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -23,8 +23,10 @@ add_custom_command(
     VERBATIM)
 
 # Code that we did not write is not ours to warn about.
+set(ATTNC_SYNTAX_RELAXED -Wno-unused-parameter -Wno-unused-function -Wno-sign-compare
+    -Wno-conversion -Wno-shadow -Wno-unused-but-set-variable)
 set_source_files_properties(${ATTNC_SYNTAX_GEN}/parse.c ${ATTNC_SYNTAX_GEN}/scan.c PROPERTIES
-    COMPILE_OPTIONS "-Wno-unused-parameter;-Wno-unused-function;-Wno-sign-compare;-Wno-conversion;-Wno-shadow;-Wno-unused-but-set-variable")
+    COMPILE_OPTIONS "${ATTNC_SYNTAX_RELAXED}")
 
 add_library(attnc_syntax STATIC
     ${ATTNC_SYNTAX_GEN}/parse.c

@@ -4,8 +4,8 @@
  * stands. Values live on an arena, so nothing needs a %destructor.
  *
  * Errors are recovered at the end of the statement, and of a declaration at its body or at the next
- * declaration. There are no inner recovery rules on purpose: they run over the end of the statement and
- * hide what comes after. */
+ * declaration. There are no inner recovery rules on purpose: they run over the end of the statement
+ * and hide what comes after. */
 %require "3.8"
 %expect 0
 %define api.prefix {attn_}
@@ -25,9 +25,9 @@
 }
 
 %code {
-/* Stacks come from the arena: a failed allocation leaves the parser by longjmp. The exploratory stack of
- * LAC is out of reach of the parser's arguments; it meets this constant instead, and is told that there
- * is no memory should the 20 states it begins with ever not do. */
+/* Stacks come from the arena: a failed allocation leaves the parser by longjmp. The stack that
+ * LAC explores on is out of reach of the parser's arguments; it meets this constant instead, and is
+ * told that there is no memory should the 20 states it begins with ever not do. */
 static parse_ctx *const pc = NULL;
 #define YYMALLOC(n) (pc ? arena_alloc(pc->a, (size_t)(n)) : NULL)
 #define YYFREE(p) ((void)(p))
@@ -39,6 +39,8 @@ static parse_ctx *const pc = NULL;
                  : (span){YYRHSLOC(rhs, 0).file, YYRHSLOC(rhs, 0).hi, YYRHSLOC(rhs, 0).hi})
 
 #define NEW_LIST(T) ARENA_NEW(pc->a, T)
+#define AXES(k, where, list) ((ast_axis){.kind = k, .at = where, .n = list->n, .parts = list->v})
+#define COPY(x) arena_copy(pc->a, &(x), sizeof(x))
 #define PUSH(list, x) vec_push(pc->a, (list), (x))
 
 static void attn_error(const span *at, parse_ctx *pc, const char *text);
@@ -53,7 +55,8 @@ static void attn_error(const span *at, parse_ctx *pc, const char *text);
 %token WHERE "'where'" ELSE "'else'" IN "'in'" AND "'and'" OR "'or'" NOT "'not'"
 %token LPAREN "'('" RPAREN "')'" LBRACKET "'['" RBRACKET "']'" LBRACE "'{'" RBRACE "'}'"
 %token COMMA "','" SEMI "';'" COLON "':'" DOT "'.'" DOTDOT "'..'" ARROW "'->'" ASSIGN "'='"
-%token PLUS "'+'" MINUS "'-'" STAR "'*'" SLASH "'/'" FLOORDIV "'//'" PERCENT "'%'" AT "'@'" POW "'^'"
+%token PLUS "'+'" MINUS "'-'" STAR "'*'" SLASH "'/'" FLOORDIV "'//'" PERCENT "'%'" AT "'@'"
+%token POW "'^'"
 %token EQ "'=='" NE "'!='" LT "'<'" LE "'<='" GT "'>'" GE "'>='"
 
 %type <expr> expr or and not cmp sum term unary power postfix primary
@@ -179,14 +182,14 @@ stmts:
 stmt:
   constant
 | NAME COLON type
-    { $$ = mk_stmt(pc, STMT_DECL, @$); $$->n_names = 1; $$->names = arena_copy(pc->a, &$1, sizeof $1);
+    { $$ = mk_stmt(pc, STMT_DECL, @$); $$->n_names = 1; $$->names = COPY($1);
       $$->type = $3; }
 | PARAM families COLON type from
     { $$ = mk_stmt(pc, STMT_PARAM, @$); $$->n_names = $2->names.n; $$->names = $2->names.v;
       $$->indices = $2->indices.v; $$->type = $4; $$->from = $5; }
 | PART NAME family ASSIGN postfix from
-    { $$ = mk_stmt(pc, STMT_PART, @$); $$->n_names = 1; $$->names = arena_copy(pc->a, &$2, sizeof $2);
-      $$->indices = arena_copy(pc->a, &$3, sizeof $3); $$->e = $5; $$->from = $6; }
+    { $$ = mk_stmt(pc, STMT_PART, @$); $$->n_names = 1; $$->names = COPY($2);
+      $$->indices = COPY($3); $$->e = $5; $$->from = $6; }
 | RETURN exprs
     { $$ = mk_stmt(pc, STMT_RETURN, @$); $$->n_exprs = $2->n; $$->exprs = $2->v; }
 | UNTIL expr
@@ -197,10 +200,10 @@ stmt:
 
 constant:
   CONST NAME ASSIGN expr
-    { $$ = mk_stmt(pc, STMT_CONST, @$); $$->n_names = 1; $$->names = arena_copy(pc->a, &$2, sizeof $2);
+    { $$ = mk_stmt(pc, STMT_CONST, @$); $$->n_names = 1; $$->names = COPY($2);
       $$->e = $4; }
 | DIM NAME ASSIGN expr
-    { $$ = mk_stmt(pc, STMT_CONST, @$); $$->n_names = 1; $$->names = arena_copy(pc->a, &$2, sizeof $2);
+    { $$ = mk_stmt(pc, STMT_CONST, @$); $$->n_names = 1; $$->names = COPY($2);
       $$->e = $4; $$->is_dim = true; }
 ;
 
@@ -246,9 +249,9 @@ axes:
 ;
 axis:
   dim_sum                    { $$ = (ast_axis){.kind = AXIS_DIM, .at = @$, .e = $1}; }
-| LPAREN packed RPAREN       { $$ = (ast_axis){.kind = AXIS_PACKED, .at = @$, .n = $2->n, .parts = $2->v}; }
-| LPAREN packed COMMA RPAREN { $$ = (ast_axis){.kind = AXIS_PACKED, .at = @$, .n = $2->n, .parts = $2->v}; }
-| LPAREN joined RPAREN       { $$ = (ast_axis){.kind = AXIS_JOINED, .at = @$, .n = $2->n, .parts = $2->v}; }
+| LPAREN packed RPAREN       { $$ = AXES(AXIS_PACKED, @$, $2); }
+| LPAREN packed COMMA RPAREN { $$ = AXES(AXIS_PACKED, @$, $2); }
+| LPAREN joined RPAREN       { $$ = AXES(AXIS_JOINED, @$, $2); }
 ;
 packed:
   axis COMMA axis   { $$ = NEW_LIST(axis_list); PUSH($$, $1); PUSH($$, $3); }
@@ -426,7 +429,7 @@ static void attn_error(const span *at, parse_ctx *pc, const char *text)
 
 static int yyreport_syntax_error(const yypcontext_t *ctx, parse_ctx *pc)
 {
-    if (pc->ds->n_errors >= (pc->ds->limit ? pc->ds->limit : 20)) { /* nobody reads it: only count */
+    if (pc->ds->n_errors >= (pc->ds->limit ? pc->ds->limit : 20)) { /* it is only counted */
         if (!pc->gave_up)
             diag_error(pc->ds, *yypcontext_location(ctx), "syntax error");
         return 0;

@@ -61,7 +61,7 @@ static int word_kind(parse_ctx *pc, const token *t)
 {
     for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
         const keyword *k = &keywords[i];
-        if (strcmp(k->text, t->v.name.s) != 0)
+        if (k->text[0] != t->v.name.s[0] || strcmp(k->text, t->v.name.s) != 0)
             continue;
         if (k->when == ALWAYS)
             return k->token;

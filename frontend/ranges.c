@@ -66,9 +66,10 @@ typedef struct uses {
     const dim *extent, *lo;
     span at;
     const char *of;
+    bool of_given; /* an input or param: its size is its own */
 } uses;
 
-static void found(uses *u, const dim *extent, const dim *lo, span at, const char *of)
+static void found(uses *u, const dim *extent, const dim *lo, span at, const char *of, bool given)
 {
     sema *s = u->e->in->s;
     if (!u->extent) {
@@ -76,12 +77,13 @@ static void found(uses *u, const dim *extent, const dim *lo, span at, const char
         u->lo = lo;
         u->at = at;
         u->of = of;
+        u->of_given = given;
         return;
     }
     if (dims_same(s, u->extent, extent) || u->conflict)
         return;
-    if (dims_unify(s, u->extent, extent))
-        return;
+    if ((!given || !u->of_given) && dims_unify(s, u->extent, extent))
+        return; /* a local's size that nothing has decided yet */
     u->conflict = true;
     if (u->report) {
         diag *d = diag_error(s->ds, at, "index %s has two ranges: %s (an axis of %s) and %s (an axis of %s)",
@@ -119,7 +121,7 @@ static void use_of_tensor(uses *u, tensor *t, const ast_expr *x)
         for (uint32_t k = 0; k < t->axes[i].n && item < ix->n; k++, item++) {
             const ast_item *it = &ix->items[item];
             if (it->kind == AST_ITEM_EXPR && it->e->kind == AST_NAME && it->e->name == u->name)
-                found(u, t->axes[i].d[k], t->axes[i].lo, it->at, t->name);
+                found(u, t->axes[i].d[k], t->axes[i].lo, it->at, t->name, t->given);
         }
 }
 
@@ -138,7 +140,7 @@ static void walk(uses *u, const ast_expr *x)
             if (n.kind == N_TENSOR)
                 use_of_tensor(u, n.t, x);
             else if (n.kind == N_PART && n.p->index && x->index->n == 1)
-                found(u, n.p->extent, NULL, x->index->items[0].at, n.name);
+                found(u, n.p->extent, n.p->lo, x->index->items[0].at, n.name, true);
         }
     }
     walk(u, x->a);

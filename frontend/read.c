@@ -29,8 +29,14 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
     sema *s = e->in->s;
     dims *dt = s->g->dims;
     const dim *lo = NULL, *hi = NULL;
+    const char *sym;
     value *zero = graph_int(s->g, 0);
     extent = dims_resolve(s, extent);
+    if (!t->given && idx->op == OP_index && dim_is_sym(extent, &sym) &&
+        dims_resolve(s, idx->ix[0]->extent) != extent) { /* a size nothing has decided yet */
+        dims_unify(s, extent, idx->ix[0]->extent);
+        extent = dims_resolve(s, extent);
+    }
     bool known = value_int_bounds(s, idx, &lo, &hi);
     bool low = known && dim_proved_le(dt, dim_const(dt, 0), lo);
     bool high = known && dim_proved_lt(dt, hi, extent);

@@ -146,6 +146,7 @@ struct funcref {
     const dim **extents;
     span at;
     bool by_argument;     /* called through a formal */
+    bool is_part;         /* a copy with params of its own */
 };
 
 typedef enum name_kind { N_NONE, N_TENSOR, N_DIM, N_CONST, N_FUNC, N_PART } name_kind;
@@ -156,6 +157,7 @@ typedef struct part {
     inst *in;
     const char *index; /* part arrays: the index name and its range */
     const dim *extent;
+    const dim *lo;     /* of `l in a..b`; NULL: 0 */
     progress state;
     funcref *f; /* without family values of its own index */
 } part;

@@ -161,25 +161,34 @@ static void overlap(sema *s, const tensor *t, span a, span b)
     diag_help(d, "several equations may tile one tensor, each with a range or a constant index of its own");
 }
 
-/* The part of the axes along which equation index items differ. */
+/* The part of the axes that the equations tile: where one is shifted (`x[l+1]`), or a constant stands beside a range;
+ * a constant below 0 or at the end is a boundary. */
 static bool find_tile_part(tensor *t, left *const *l, const uint32_t *n, uint32_t *part)
 {
     sema *s = t->in->s;
-    bool have = false;
+    int best = 0;
+    uint32_t most = 0;
     for (size_t q = 0; q < t->eqs.n; q++)
-        for (uint32_t i = 0; i < n[q]; i++)
-            if (l[q][i].kind == LEFT_FREE && (l[q][i].offset || l[q][i].in) && !have) {
-                *part = i;
-                have = true;
-            }
-    for (size_t q = 0; q < t->eqs.n; q++)
-        for (uint32_t i = 0; i < n[q]; i++)
-            if (l[q][i].kind == LEFT_CONST && !have) {
-                *part = i;
-                have = true;
-            }
-    if (!have)
-        *part = 0;
+        most = n[q] > most ? n[q] : most;
+    *part = 0;
+    for (uint32_t i = 0; i < most; i++) {
+        bool shifted = false, ranged = false, first = false, constant = false;
+        for (size_t q = 0; q < t->eqs.n; q++) {
+            int64_t c;
+            if (i >= n[q])
+                continue;
+            const left *x = &l[q][i];
+            shifted = shifted || (x->kind == LEFT_FREE && x->offset);
+            ranged = ranged || (x->kind == LEFT_FREE && x->in);
+            constant = constant || x->kind == LEFT_CONST;
+            first = first || (x->kind == LEFT_CONST && dim_is_const(x->at_dim, &c) && c >= 0);
+        }
+        int score = 16 * shifted + 8 * (ranged && first) + 4 * first + 2 * constant + ranged;
+        if (score > best) {
+            best = score;
+            *part = i;
+        }
+    }
     for (size_t q = 0; q < t->eqs.n; q++)
         if (n[q] > 0 && n[q] <= *part) {
             diag *d = diag_error(s->ds, t->eqs.v[q].target->at, "this equation of %s needs its index %u too", t->name,
@@ -205,6 +214,36 @@ struct range {
     size_t q;          /* which equation; SIZE_MAX: placed */
     bool tile;
 };
+
+/* The axes of a declared tensor; those of a family of results come first. */
+static bool declared_axes(tensor *t, uint32_t *n, axis **axes)
+{
+    sema *s = t->in->s;
+    if (!axes_of_type(t->in, t->declared, n, axes))
+        return false;
+    const ast_index *fam = t->result_formal ? t->result_formal->index : NULL;
+    if (!fam)
+        return true;
+    axis *all = ARENA_ARRAY(s->a, axis, *n + fam->n);
+    for (size_t i = 0; i < fam->n; i++) {
+        const ast_item *it = &fam->items[i];
+        const dim *d = it->kind == AST_ITEM_IN && !it->hi ? dims_eval(t->in, it->e) : NULL;
+        if (!d) {
+            diag *g = diag_error(s->ds, fam->at, "a family of results needs an index and its range");
+            diag_help(g, "write `%s[l in L]: ... from \"%s{l}\"`", t->name, t->name);
+            return false;
+        }
+        all[i] = (axis){.at = it->at, .n = 1};
+        all[i].ix = ARENA_ARRAY(s->a, const ix *, 1);
+        all[i].d = ARENA_ARRAY(s->a, const dim *, 1);
+        all[i].d[0] = d;
+    }
+    for (uint32_t i = 0; i < *n; i++)
+        all[fam->n + i] = (*axes)[i];
+    *axes = all;
+    *n += (uint32_t)fam->n;
+    return true;
+}
 
 /* Sorts out which equations are boundary values, which is the tensor, which are tiles of it. */
 void tensor_pieces(tensor *t)
@@ -235,7 +274,7 @@ void tensor_pieces(tensor *t)
     if (t->given || t->declared) {
         uint32_t na = t->n_axes, k = part;
         axis *ax = t->axes;
-        if (!t->given && !axes_of_type(t->in, t->declared, &na, &ax)) {
+        if (!t->given && !declared_axes(t, &na, &ax)) {
             t->sig = P_BAD;
             return;
         }
@@ -442,7 +481,7 @@ static void give_ix(tensor *t)
         axis *a = &t->axes[i];
         const ix **ixs = ARENA_ARRAY(s->a, const ix *, a->n);
         for (uint32_t k = 0; k < a->n; k++) {
-            ixs[k] = pool_ix(s, a->d[k], avoid.v, avoid.n, t->name);
+            ixs[k] = pool_ix(s, a->d[k], avoid.v, avoid.n, NULL);
             vec_push(s->a, &avoid, ixs[k]);
         }
         a->ix = ixs;
@@ -696,15 +735,17 @@ bool tensor_sig(tensor *t)
     if (t->parent)
         return sig_of_boundary(t);
     bool outermost = s->trial == 0;
+    t->sig = P_BUSY;
     tensor_pieces(t);
     if (t->sig == P_BAD)
         return false;
-    if (!t->pieces_done)
+    if (!t->pieces_done) {
+        t->sig = P_NEW;
         return false;
-    t->sig = P_BUSY;
+    }
     bool ok = false;
     if (t->declared) {
-        ok = axes_of_type(t->in, t->declared, &t->n_axes, &t->axes);
+        ok = declared_axes(t, &t->n_axes, &t->axes);
         t->dt = dtype_of(s, t->declared->scalar);
         if (!ok) {
             t->sig = P_BAD;

@@ -44,10 +44,7 @@ static const ix *map_ix(builder *b, const ix *i)
             *p = (char)tolower((unsigned char)*p);
         base = low;
     } else {
-        const char *tick = strchr(i->name, '\'');
-        base = tick ? arena_strndup(s->a, i->name, (size_t)(tick - i->name)) : i->name;
-        if (!strcmp(base, "i") && !tick)
-            base = "i";
+        base = arena_strndup(s->a, i->name, strcspn(i->name, "'"));
     }
     const char *name = base;
     for (int k = 2; graph_find_ix(b->to, intern(s->names, name)) || is_dim_name(b->to, name); k++)
@@ -89,6 +86,68 @@ static value *read_final(builder *b, value *x, const ix *const *from, value *con
     return b_read(b->s, x, mapped, to, n, where);
 }
 
+/* A read of t from the histories of one frame; where the index may be this step itself, with its row. */
+typedef struct reading {
+    const edge *e;
+    tensor *t;
+    frame **chain; /* the frames that hold t, outermost first */
+    uint32_t n;
+} reading;
+
+static value *from_history(builder *b, const reading *r, const frame *f, value *h, value *const *to, value *where)
+{
+    tensor *t = r->t;
+    uint32_t p = f->step[t->id];
+    value **index = ARENA_ARRAY(b->s->a, value *, h->n_ix);
+    bool identity = !where;
+    for (uint32_t i = 0; i < h->n_ix; i++) {
+        index[i] = graph_index(b->to, h->ix[i]);
+        for (uint32_t k = 0; k < t->n_ix; k++)
+            if ((k == p && h->ix[i] == h->bound[0]) || (k != p && h->ix[i] == map_ix(b, t->ix[k])))
+                index[i] = to[k];
+        identity = identity && index[i]->op == OP_index && index[i]->ix[0] == h->ix[i];
+    }
+    return identity ? h : graph_read(b->to, h, index, where);
+}
+
+static value *read_level(builder *b, const reading *r, uint32_t level, value *const *to, value *where)
+{
+    tensor *t = r->t;
+    sema *s = b->s;
+    if (level == r->n) {
+        value *x = define(b, r->n ? r->chain[r->n - 1] : &b->base, t);
+        return x ? read_final(b, x, t->ix, to, t->n_ix, where) : NULL;
+    }
+    frame *f = r->chain[level];
+    uint32_t p = f->step[t->id];
+    value *step = graph_index(b->to, map_ix(b, f->step_ix));
+    if (to[p] == step)
+        return read_level(b, r, level + 1, to, where);
+    relation rel = REL_NONE;
+    if (r->e->from && f->in[r->e->from->id]) {
+        s->g = b->o.from;
+        rel = order_relation(&b->o, f, r->e, f->step[r->e->from->id], p, f->backward);
+        s->g = b->to;
+    }
+    ICE_UNLESS(f->history[t->id]);
+    if (rel == REL_PAST)
+        return from_history(b, r, f, f->history[t->id], to, where);
+    if (f->state[t->id] != P_BUSY) {
+        if (!define(b, f, t))
+            return NULL;
+        return from_history(b, r, f, f->appended[t->id], to, where);
+    }
+    /* t's row is still being computed, further in: earlier rows from the history, this one as it is */
+    value *now = b_cmp(s, OP_eq, to[p], step);
+    value *before = f->backward ? b_cmp(s, OP_lt, step, to[p]) : b_cmp(s, OP_lt, to[p], step);
+    value **here = ARENA_ARRAY(s->a, value *, t->n_ix);
+    memcpy(here, to, t->n_ix * sizeof *here);
+    here[p] = step;
+    value *past = from_history(b, r, f, f->history[t->id], to, b_and(s, where, before));
+    value *cur = read_level(b, r, level + 1, here, where);
+    return cur ? b_select(s, now, cur, past) : NULL;
+}
+
 static value *read_tensor(builder *b, frame *f, const edge *e)
 {
     tensor *t = e->to;
@@ -99,54 +158,17 @@ static value *read_tensor(builder *b, frame *f, const edge *e)
     value *where = e->where ? lower(b, f, e->where) : NULL;
     if (where && where->op == OP_const && where->i)
         where = e->where->op == OP_const ? where : NULL;
-    frame *home = f;
-    while (home->up && !home->in[t->id])
-        home = home->up;
-    if (!home->up) { /* outside every scan */
-        value *x = define(b, &b->base, t);
-        return x ? read_final(b, x, t->ix, to, t->n_ix, where) : NULL;
+    VEC(frame *) chain = {0};
+    for (frame *k = f; k->up; k = k->up)
+        if (k->in[t->id])
+            vec_push(s->a, &chain, k);
+    for (size_t i = 0; i < chain.n / 2; i++) {
+        frame *k = chain.v[i];
+        chain.v[i] = chain.v[chain.n - 1 - i];
+        chain.v[chain.n - 1 - i] = k;
     }
-    uint32_t p = home->step[t->id];
-    value *step = graph_index(b->to, map_ix(b, home->step_ix));
-    bool same = to[p] == step;
-    if (same) {
-        if (home->state[t->id] == P_BUSY) {
-            ice("tensor %s is needed in its own step", t->name);
-        }
-        value *x = define(b, home, t);
-        return x ? read_final(b, x, t->ix, to, t->n_ix, where) : NULL;
-    }
-    /* from the history: with this step's row where it may be meant */
-    edge probe = *e;
-    relation r = REL_NONE;
-    if (home->in[e->from->id]) {
-        graph *g = s->g;
-        s->g = b->o.from;
-        r = order_relation(&b->o, home, &probe, home->step[e->from->id], p, home->backward);
-        s->g = g;
-    }
-    value *h = home->history[t->id];
-    if (r == REL_UPTO || r == REL_NONE) {
-        if (home->state[t->id] == P_BUSY) {
-            ice("tensor %s is needed in its own step", t->name);
-        }
-        if (!define(b, home, t))
-            return NULL;
-        h = home->appended[t->id];
-    }
-    ICE_UNLESS(h);
-    /* histories stand on t's indices, the row apart */
-    value **index = ARENA_ARRAY(s->a, value *, h->n_ix);
-    for (uint32_t i = 0; i < h->n_ix; i++) {
-        index[i] = graph_index(b->to, h->ix[i]);
-        for (uint32_t k = 0; k < t->n_ix; k++)
-            if ((k == p && h->ix[i] == h->bound[0]) || (k != p && h->ix[i] == map_ix(b, t->ix[k])))
-                index[i] = to[k];
-    }
-    bool identity = !where;
-    for (uint32_t i = 0; i < h->n_ix && identity; i++)
-        identity = index[i]->op == OP_index && index[i]->ix[0] == h->ix[i];
-    return identity ? h : graph_read(b->to, h, index, where);
+    reading r = {e, t, chain.v, (uint32_t)chain.n};
+    return read_level(b, &r, 0, to, where);
 }
 
 /* --- one value --------------------------------------------------------------------------------------------------------------- */
@@ -307,6 +329,14 @@ static const ix *row_ix(builder *b, const dim *extent, tensor *t, const ix *step
     return map_ix(b, r);
 }
 
+/* t's value in this step is known: its history gets the row. */
+static void finish(builder *b, frame *f, tensor *t)
+{
+    f->state[t->id] = P_DONE;
+    if (f->up && f->wanted[t->id] && !f->appended[t->id])
+        f->appended[t->id] = graph_append(b->to, f->history[t->id], f->region[t->id], map_ix(b, f->step_ix));
+}
+
 static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n)
 {
     sema *s = b->s;
@@ -346,7 +376,7 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
     int slots = 0;
     for (size_t i = 0; i < n; i++) {
         tensor *t = members[i];
-        if (t->is_root)
+        if (t->is_root || outer->wanted[t->id]) /* the outer history is fed from this scan's result */
             f->wanted[t->id] = true;
         if (!f->wanted[t->id])
             continue;
@@ -379,7 +409,7 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
         const ix *row = f->history[t->id]->bound[0];
         value *at = graph_index(b->to, map_ix(b, t->ix[f->step[t->id]]));
         outer->region[t->id] = b_read(s, r, &row, &at, 1, NULL);
-        outer->state[t->id] = P_DONE;
+        finish(b, outer, t);
     }
     return true;
 }
@@ -417,10 +447,7 @@ static value *define(builder *b, frame *f, tensor *t)
         if (!f->region[t->id]->hint && f->region[t->id]->op != OP_input && f->region[t->id]->op != OP_param)
             f->region[t->id]->hint = t->name;
     }
-    f->state[t->id] = P_DONE;
-    if (f->up && f->wanted[t->id] && !f->appended[t->id])
-        f->appended[t->id] =
-            graph_append(b->to, f->history[t->id], f->region[t->id], map_ix(b, f->step_ix));
+    finish(b, f, t);
     return f->region[t->id];
 }
 
@@ -485,6 +512,9 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         r->dt = v.v->dt;
         /* one memory axis for each axis: packed ones are merged */
         VEC(const ix *) order = {0};
+        uint32_t family = t->result_formal && t->result_formal->index ? (uint32_t)t->result_formal->index->n : 0;
+        for (uint32_t i = 0; i < family; i++)
+            vec_push(s->a, &order, v.axes[i].ix[0]);
         for (uint32_t i = 0; i < entry->n_ctx; i++)
             vec_push(s->a, &order, entry->ctx[i]);
         VEC(const ix *) parts = {0};
@@ -493,7 +523,7 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         tv_ixs(&v, &avoid, s->a);
         for (uint32_t i = 0; i < entry->n_ctx; i++)
             vec_push(s->a, &avoid, entry->ctx[i]);
-        for (uint32_t i = 0; i < v.n_axes; i++) {
+        for (uint32_t i = family; i < v.n_axes; i++) {
             if (v.axes[i].n == 1) {
                 vec_push(s->a, &order, v.axes[i].ix[0]);
                 continue;
@@ -559,6 +589,20 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         for (uint32_t k = 0; k < b.live.v[i]->n_ix; k++)
             note_symbols(&b, b.live.v[i]->ix[k]->extent);
 
+    for (size_t i = 0; i < s->params.n; i++) {
+        const value *p = s->params.v[i];
+        for (uint32_t k = 0; used[p->id] && k < p->n_family; k++) {
+            const dim *count = dims_resolve(s, p->ix[k]->extent);
+            int64_t c;
+            if (dim_is_const(count, &c))
+                continue;
+            diag *d = diag_error(s->ds, p->at, "the number of tensors of %s must be known when compiling, %s is not",
+                                 p->source, dims_show(s, count));
+            diag_help(d, "fix it: `dim %s = ...` or -D %s=...", dims_show(s, count), dims_show(s, count));
+            return NULL;
+        }
+    }
+
     s->g = g;
     for (size_t i = 0; i < from->inputs.n; i++)
         lower(&b, &b.base, from->inputs.v[i]);
@@ -576,6 +620,8 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         r.axes = map_ixs(&b, axes[k], n_axes[k]);
         r.store = f ? store_of(s, f->type.scalar)
                     : v->dt == DT_I64 ? ST_I64 : v->dt == DT_BOOL ? ST_BOOL : store_of(s, SCALAR_REAL);
+        r.n_family = f && f->index ? (uint32_t)f->index->n : 0;
+        r.source = f && f->from.s ? f->from.s : r.n_family ? intern_printf(s->names, "%s{}", r.name) : NULL;
         vec_push(g->a, &g->results, r);
     }
     for (size_t i = 0; i < from->checks.n && ok; i++) {

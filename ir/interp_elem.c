@@ -76,6 +76,13 @@ static int64_t floor_quotient(int64_t x, int64_t y)
     return x % y != 0 && (x < 0) != (y < 0) ? q - 1 : q;
 }
 
+/* Of the sign of y; the product y * quotient need not fit. */
+static int64_t floor_rest(int64_t x, int64_t y)
+{
+    int64_t r = x % y;
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
 /* Reals to reals. */
 ROW_FN(f_neg, f, FX, double, -x)
 ROW_FN(f_abs, f, FX, double, fabs(x))
@@ -118,7 +125,7 @@ ROW_TRAP(i_sub, IX, int64_t, WITH_Y, !__builtin_sub_overflow(x, y, &t), t)
 ROW_TRAP(i_mul, IX, int64_t, WITH_Y, !__builtin_mul_overflow(x, y, &t), t)
 ROW_TRAP(i_idiv, IX, int64_t, WITH_Y, y != 0 && !(y == -1 && x == INT64_MIN),
          floor_quotient(x, y) + t)
-ROW_TRAP(i_imod, IX, int64_t, WITH_Y, y != 0, y == -1 ? t : x - y * floor_quotient(x, y))
+ROW_TRAP(i_imod, IX, int64_t, WITH_Y, y != 0, y == -1 ? t : floor_rest(x, y))
 ROW_FN(i_sign, i, IX, int64_t, (x > 0) - (x < 0))
 ROW_FN(i_not, i, IX, int64_t, !x)
 ROW_FN2(i_max, i, IX, int64_t, x > y ? x : y)

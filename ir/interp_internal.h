@@ -98,9 +98,9 @@ typedef struct machine {
     int64_t *cur;           /* by index: the place in the running plan, the steps */
     value_list live;
     uint32_t *home;
-    block **blocks; /* by home */
-    tensor **of;    /* by id */
-    unsigned char *is_virtual;
+    block **blocks;                    /* by home */
+    tensor **of;                       /* by id */
+    unsigned char *base, *is_virtual;  /* by id: read at other indices; not stored */
     uint32_t *node_of, *stamp, stamps; /* of the plan being made: by id */
     VEC(trap) traps;
     owned *owned;

@@ -176,22 +176,27 @@ static void make_own_plan(machine *m, plan *p, const value *v, const block *in)
 
 /* --- which values are virtual --- */
 
-static bool holds_data(const value *v)
+/* What is read at other indices has to be stored, even a leaf. */
+static void find_bases(machine *m)
 {
-    return v->op != OP_scan && !is_leaf(v);
+    m->base = ARENA_ARRAY(m->scratch, unsigned char, m->g->values.n);
+    for (size_t i = 0; i < m->live.n; i++) {
+        const value *v = m->live.v[i];
+        if (v->op == OP_read)
+            m->base[v->args[0]->id] = 1;
+    }
+}
+
+static bool holds_data(const machine *m, const value *v)
+{
+    return v->op != OP_scan && (!is_leaf(v) || m->base[v->id]);
 }
 
 static void choose_virtual(machine *m)
 {
     size_t n = m->g->values.n;
-    unsigned char *base = ARENA_ARRAY(m->scratch, unsigned char, n);
     unsigned *nodes = ARENA_ARRAY(m->scratch, unsigned, n);
     m->is_virtual = ARENA_ARRAY(m->scratch, unsigned char, n);
-    for (size_t i = 0; i < m->live.n; i++) {
-        const value *v = m->live.v[i];
-        if (v->op == OP_read)
-            base[v->args[0]->id] = 1;
-    }
     for (size_t i = 0; i < m->live.n; i++) {
         const value *v = m->live.v[i];
         unsigned count = 1;
@@ -201,7 +206,7 @@ static void choose_virtual(machine *m)
                 count += m->is_virtual[x->id] ? nodes[x->id] : 1;
         }
         nodes[v->id] = count;
-        if (base[v->id] || count > VIRTUAL_NODES)
+        if (m->base[v->id] || count > VIRTUAL_NODES)
             continue;
         bool read = v->op == OP_read;
         m->is_virtual[v->id] = (read && is_view(m, v, m->of[v->args[0]->id])) ||
@@ -240,11 +245,12 @@ static void find_blocks(machine *m)
 void make_tensors(machine *m)
 {
     find_blocks(m);
+    find_bases(m);
     m->of = ARENA_ARRAY(m->scratch, tensor *, m->g->values.n);
     for (size_t i = 0; i < m->live.n; i++) {
         const value *v = m->live.v[i];
         block *b = m->blocks[m->home[v->id]];
-        if (!holds_data(v))
+        if (!holds_data(m, v))
             continue;
         if (v->op == OP_append) { /* the history's own memory */
             m->of[v->id] = m->of[v->args[0]->id];
@@ -310,8 +316,12 @@ static void plan_stmt(machine *m, stmt *s, const block *b)
     s->plans = ARENA_ARRAY(m->scratch, plan, 1);
     plan *p = s->plans;
     if (v->op == OP_append) {
-        const value *row = v->args[1];
-        make_plan(m, p, row, NULL, b, row->ix, row->n_ix, NULL, 0);
+        /* over the history's indices: a row may be the same along some of them */
+        const value *h = v->args[0];
+        const ix **all = ARENA_ARRAY(m->scratch, const ix *, h->n_ix);
+        for (uint32_t k = 0; k < h->n_ix; k++)
+            all[k] = h->ix[k] == h->bound[0] ? v->bound[0] : h->ix[k];
+        make_plan(m, p, v->args[1], NULL, b, all, h->n_ix, NULL, 0);
     } else if (OP_HAS(v->op, T_NORM)) {
         make_plan(m, p, v->args[0], v->where, b, v->ix, v->n_ix, NULL, 0);
     } else if (v->op == OP_reduce) {
@@ -364,8 +374,10 @@ void make_blocks(machine *m)
     for (size_t i = 0; i < m->live.n; i++) {
         const value *v = m->live.v[i];
         block *b = m->blocks[m->home[v->id]];
-        if (is_leaf(v) || v->op == OP_input || v->op == OP_param || v->op == OP_history ||
-            v->op == OP_result || m->is_virtual[v->id])
+        if (!holds_data(m, v) && v->op != OP_scan)
+            continue;
+        if (v->op == OP_input || v->op == OP_param || v->op == OP_history || v->op == OP_result ||
+            m->is_virtual[v->id])
             continue;
         stmt s = {.v = v, .out = m->of[v->id]};
         if (v->op == OP_scan) {

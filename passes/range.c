@@ -1,12 +1,15 @@
-/* range.c: bounds of ints. Two views of each value, made once in id order: a linear form over its indices with
- * dims as coefficients, for proofs against extents; and an interval of 64-bit numbers, for overflow. */
+/* range.c: bounds of ints. Two views of each value, made once in id order: a linear form over its
+ * indices with dims as coefficients, for proofs against extents; and an interval of 64-bit numbers,
+ * for overflow. */
 #include "passes/range.h"
 
 #include <string.h>
 
 enum { MAX_TERMS = 8, MAX_FACTS = 12, MAX_STEPS = 2 };
 
-#define COUNT_LIMIT ((int64_t)1 << 62) /* elements of an axis; so the size of any index or extent */
+#define COUNT_LIMIT                                                                                \
+    ((int64_t)1 << 62) /* elements of an axis; so the size of any index or extent                  \
+                        */
 
 typedef struct term {
     const value *atom; /* an index, or an int that is no linear form */
@@ -37,7 +40,8 @@ struct range {
 
 static const interval everything = {INT64_MIN, INT64_MAX};
 
-/* --- linear forms ------------------------------------------------------------------------------------- */
+/* --- linear forms
+ * ------------------------------------------------------------------------------------- */
 
 /* into += x * by; false where it grows too large. */
 static bool add_scaled(range *r, linear *into, const linear *x, const dim *by)
@@ -106,7 +110,8 @@ static const linear *linear_of(range *r, const value *v)
     return arena_copy(r->a, &x, sizeof x);
 }
 
-/* --- proofs ------------------------------------------------------------------------------------------- */
+/* --- proofs
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct proof {
     range *r;
@@ -162,7 +167,8 @@ static const dim *atom_bounds(range *r, const value *atom, const value *at, bool
     return hi <= COUNT_LIMIT && hi >= -COUNT_LIMIT ? dim_const(r->d, hi) : NULL;
 }
 
-/* The least (least = true) or largest value of x as a dim, from the bounds of its atoms; NULL: unknown. */
+/* The least (least = true) or largest value of x as a dim, from the bounds of its atoms; NULL:
+ * unknown. */
 static const dim *extreme(range *r, const linear *x, const value *at, bool least)
 {
     const dim *c = x->c, *zero = dim_const(r->d, 0);
@@ -193,7 +199,8 @@ static bool prove_with(proof *p, const linear *goal, uint32_t i, const value *x,
     return add_scaled(p->r, &g, p->r->form[x->id], coef) && prove(p, &g, steps);
 }
 
-/* floor(a / b) <= rest  iff  a < (rest + 1) b;   floor(a / b) >= -rest  iff  a >= -rest b.    (b > 0) */
+/* floor(a / b) <= rest  iff  a < (rest + 1) b;   floor(a / b) >= -rest  iff  a >= -rest b.    (b >
+ * 0) */
 static bool prove_quotient(proof *p, const linear *goal, uint32_t i, bool negative, int steps)
 {
     range *r = p->r;
@@ -277,6 +284,12 @@ static void add_facts(proof *p, const value *where, int depth)
         add_facts(p, where->args[1], depth + 1);
     } else if (where->op == OP_le || where->op == OP_lt) {
         add_fact(p, where->args[0], where->args[1], where->op == OP_lt);
+    } else if (where->op == OP_ne && where->args[0]->dt == DT_I64) {
+        for (int k = 0; k < 2; k++) { /* not 0 and never negative */
+            const value *zero = where->args[k], *x = where->args[1 - k];
+            if (zero->op == OP_const && zero->i == 0 && p->r->num[x->id].lo >= 0)
+                add_fact(p, zero, x, 1);
+        }
     } else if (where->op == OP_eq) {
         add_fact(p, where->args[0], where->args[1], 0);
         add_fact(p, where->args[1], where->args[0], 0);
@@ -314,7 +327,8 @@ bool range_inside(range *r, const value *e, const dim *extent, const value *at, 
     return range_not_negative(r, e, at, where) && range_below(r, e, extent, at, where);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------ */
+/* --- numbers
+ * ------------------------------------------------------------------------------------------ */
 
 static interval join(interval a, interval b)
 {
@@ -358,7 +372,9 @@ static bool arithmetic(op_id op, interval a, interval b, interval *out)
         if (a.lo == INT64_MIN)
             return false;
         interval n = {-a.hi, -a.lo};
-        *out = op == OP_neg || a.hi <= 0 ? n : a.lo >= 0 ? a : (interval){0, a.hi > n.hi ? a.hi : n.hi};
+        *out = op == OP_neg || a.hi <= 0 ? n
+               : a.lo >= 0               ? a
+                                         : (interval){0, a.hi > n.hi ? a.hi : n.hi};
         return true;
     }
     const int64_t x[2] = {a.lo, a.hi}, y[2] = {b.lo, b.hi};
@@ -371,7 +387,8 @@ static bool arithmetic(op_id op, interval a, interval b, interval *out)
     return true;
 }
 
-/* A linear form over indices that lies between minus an extent and an extent cannot be too large. */
+/* A linear form over indices that lies between minus an extent and an extent cannot be too large.
+ */
 static bool within_an_extent(range *r, const value *v)
 {
     linear x = constant(dim_const(r->d, 0));

@@ -1,8 +1,9 @@
-/* range.h: what is known about the ints of a graph without running it: bounds as dims and as numbers.
+/* range.h: what is known about the ints of a graph without running it: bounds as dims and as
+ * numbers.
  *
- * Everything is proved for a value's own index space: each free index is below its extent (so that no
- * extent is 0 where an element exists), dims are 0 .. DIM_LIMIT, and the elements of an axis number at most
- * 2^62. A false answer means "not proved". */
+ * Everything is proved for a value's own index space: each free index is below its extent (so that
+ * no extent is 0 where an element exists), dims are 0 .. DIM_LIMIT, and the elements of an axis
+ * number at most 2^62. A false answer means "not proved". */
 #ifndef ATTNC_PASSES_RANGE_H
 #define ATTNC_PASSES_RANGE_H
 

@@ -1,8 +1,9 @@
-/* schedule.c: graph to kernel: the plain schedule. Every stored value becomes one loop nest, in the order of the
- * graph; a recurrence becomes a loop over its steps around the nests of its region; what is not stored is
- * computed where it is used. Tiles, vectors and threads are no subject here.
+/* schedule.c: graph to kernel: the plain schedule. Every stored value becomes one loop nest, in the
+ * order of the graph; a recurrence becomes a loop over its steps around the nests of its region;
+ * what is not stored is computed where it is used. Tiles, vectors and threads are no subject here.
  *
- * require: a verified graph.  keep: its meaning, sums in index order.  give: a kernel that kernel_verify accepts. */
+ * require: a verified graph.  keep: its meaning, sums in index order.  give: a kernel that
+ * kernel_verify accepts. */
 #include "ir/graph/scratch.h"
 #include "passes/schedule_internal.h"
 

@@ -1,12 +1,13 @@
-/* schedule_expr.c: values as scalar expressions. Statements that an expression needs first (checks, guarded
- * loads, inner loops, shared parts as `let`) are put at the place at hand. */
+/* schedule_expr.c: values as scalar expressions. Statements that an expression needs first (checks,
+ * guarded loads, inner loops, shared parts as `let`) are put at the place at hand. */
 #include <math.h>
 
 #include "passes/schedule_internal.h"
 
 enum { SMALL = 3 }; /* words of an expression that is rather written twice than named */
 
-/* --- frames and scopes -------------------------------------------------------------------------------- */
+/* --- frames and scopes
+ * -------------------------------------------------------------------------------- */
 
 frame new_frame(sched *s, const binding *env)
 {
@@ -61,7 +62,8 @@ static void memorise(sched *s, const frame *f, const value *v, const kexpr *e)
     vec_push(s->scratch, &s->memo_log, v->id);
 }
 
-/* --- small expressions -------------------------------------------------------------------------------- */
+/* --- small expressions
+ * -------------------------------------------------------------------------------- */
 
 static bool is_int(const kexpr *e, int64_t i)
 {
@@ -107,7 +109,9 @@ const kexpr *k_and(sched *s, const kexpr *a, const kexpr *b)
 
 const kexpr *k_zero(sched *s, dtype dt)
 {
-    return dt == DT_I64 ? kx_int(s->k, 0) : dt == DT_BOOL ? kx_bool(s->k, false) : kx_real(s->k, 0.0);
+    return dt == DT_I64    ? kx_int(s->k, 0)
+           : dt == DT_BOOL ? kx_bool(s->k, false)
+                           : kx_real(s->k, 0.0);
 }
 
 const char *name_of(const value *v)
@@ -136,7 +140,8 @@ kvar *new_acc(sched *s, const kexpr *init, const char *name)
     return v;
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------ */
+/* --- buffers
+ * ------------------------------------------------------------------------------------------ */
 
 static const kexpr **index_of(sched *s, const frame *f, const value *v, const plan *p)
 {
@@ -169,7 +174,8 @@ void store_at(sched *s, frame *f, const value *v, const kexpr *e)
     ks_store(s->k, s->at, p->buf, index_of(s, f, v, p), e);
 }
 
-/* --- elementwise -------------------------------------------------------------------------------------- */
+/* --- elementwise
+ * -------------------------------------------------------------------------------------- */
 
 /* `ok` must hold where v counts, or the run ends with status INT. */
 static void check_int(sched *s, const kexpr *where, const kexpr *ok)
@@ -178,7 +184,8 @@ static void check_int(sched *s, const kexpr *where, const kexpr *ok)
     ks_check(s->k, s->at, c, KERNEL_INT);
 }
 
-/* The divisor, made 1 where the quotient would have no value. A remainder by -1 is 0, as by 1, of any int. */
+/* The divisor, made 1 where the quotient would have no value. A remainder by -1 is 0, as by 1, of
+ * any int. */
 static const kexpr *guard_divisor(sched *s, op_id op, const kexpr *where, const kexpr *a,
                                   const kexpr *b)
 {
@@ -222,8 +229,8 @@ static void guard(sched *s, const value *v, const kexpr *where, const kexpr **ar
 
 static bool is_zero(const value *v)
 {
-    return v->op == OP_const && (v->dt == DT_I64 || v->dt == DT_BOOL ? v->i == 0
-                                                                       : v->f == 0 && !signbit(v->f));
+    return v->op == OP_const &&
+           (v->dt == DT_I64 || v->dt == DT_BOOL ? v->i == 0 : v->f == 0 && !signbit(v->f));
 }
 
 static const kexpr *sx_elem(sched *s, frame *f, const value *v)
@@ -241,7 +248,8 @@ static const kexpr *sx_elem(sched *s, frame *f, const value *v)
     return where ? k_select(s, where, e, k_zero(s, v->dt)) : e;
 }
 
-/* --- any value ---------------------------------------------------------------------------------------- */
+/* --- any value
+ * ---------------------------------------------------------------------------------------- */
 
 static const kexpr *sx_leaf(sched *s, frame *f, const value *v)
 {

@@ -24,11 +24,13 @@ enum { MAX_CONJUNCTS = 32 };
 
 /* What is decided about one value. */
 typedef struct plan {
-    bool stored;     /* computed once into buf by a loop nest of its own; else computed where it is used */
-    bool done;       /* append: its row is written in place; result: its value is in the output */
-    bool inexact;    /* buf rounds: it must not be read back */
-    bool row_form;   /* reduce, contract: initialise a row, then add to it; the row is the last axis */
-    const kbuf *buf; /* leaves, stored values and histories */
+    bool stored; /* computed once into buf by a loop nest of its own; else computed where it is used
+                  */
+    bool done;   /* append: its row is written in place; result: its value is in the output */
+    bool inexact; /* buf rounds: it must not be read back */
+    bool
+        row_form; /* reduce, contract: initialise a row, then add to it; the row is the last axis */
+    const kbuf *buf;       /* leaves, stored values and histories */
     const ix *const *axes; /* the index that buf's axis stands for; buf->rank of them */
 
     uint32_t n_uses;
@@ -52,7 +54,8 @@ typedef struct binding { /* index -> its value in the code at hand */
     const struct binding *up;
 } binding;
 
-/* Code in which each graph value has one meaning: the same indices bound to the same expressions. */
+/* Code in which each graph value has one meaning: the same indices bound to the same expressions.
+ */
 typedef struct frame {
     uint32_t id;
     const binding *env;
@@ -106,10 +109,13 @@ typedef struct sched {
 
 /* --- plan, use --- */
 void plan_values(sched *s);
-void plan_uses(sched *s); /* part of plan_values: context, many, same_space, need; decides what is stored */
+void plan_uses(
+    sched *s); /* part of plan_values: context, many, same_space, need; decides what is stored */
 const kbuf *output_buf(const sched *s, size_t result);
-bool is_step_of(const sched *s, const value *v, const ix *i); /* a step of a region that v lies in */
-bool in_region_around(const sched *s, const value *v, uint32_t home); /* v's own, or one around it */
+bool is_step_of(const sched *s, const value *v,
+                const ix *i); /* a step of a region that v lies in */
+bool in_region_around(const sched *s, const value *v,
+                      uint32_t home);         /* v's own, or one around it */
 bool is_cheap(const value *v, const plan *p); /* rather computed again than stored */
 void split_conjuncts(arena *a, const value *where, conjuncts *out);
 bool is_leaf(const value *v); /* no code of its own: constants, indices, inputs */
@@ -121,14 +127,14 @@ const value *history_of(const value *v);
 /* --- expressions --- */
 frame new_frame(sched *s, const binding *env);
 void bind(sched *s, frame *f, const ix *i, const kexpr *e);
-const kexpr *bound_value(const frame *f, const ix *i); /* NULL: not bound */
-const kexpr *sx(sched *s, frame *f, const value *v);      /* the value at the bound indices */
+const kexpr *bound_value(const frame *f, const ix *i);       /* NULL: not bound */
+const kexpr *sx(sched *s, frame *f, const value *v);         /* the value at the bound indices */
 const kexpr *sx_compute(sched *s, frame *f, const value *v); /* the same, not from its own buffer */
 const kexpr *sx_read(sched *s, frame *f, const value *v);
 const kexpr *sx_join(sched *s, frame *f, const value *v);
 const kexpr *sx_reduce(sched *s, frame *f, const value *v);
-/* Whether x takes the place of the best element so far: the first one, a better one, or the first NaN.
- * found (whether there is one) may be NULL: best then begins with what nothing beats. */
+/* Whether x takes the place of the best element so far: the first one, a better one, or the first
+ * NaN. found (whether there is one) may be NULL: best then begins with what nothing beats. */
 const kexpr *sx_beats(sched *s, const kvar *found, const kvar *best, const kexpr *x, bool least);
 const kexpr *sx_element(sched *s, const value *v, const kexpr *const *index); /* from v's buffer */
 const kexpr *k1(sched *s, op_id op, const kexpr *a);
@@ -136,7 +142,8 @@ const kexpr *k2(sched *s, op_id op, const kexpr *a, const kexpr *b); /* folds tr
 const kexpr *k_select(sched *s, const kexpr *c, const kexpr *a, const kexpr *b);
 const kexpr *k_and(sched *s, const kexpr *a, const kexpr *b); /* a or b may be NULL: true */
 const kexpr *k_zero(sched *s, dtype dt);
-const kexpr *hold(sched *s, const kexpr *e, const char *name); /* in a `let` unless it is one word */
+const kexpr *hold(sched *s, const kexpr *e,
+                  const char *name); /* in a `let` unless it is one word */
 kvar *new_acc(sched *s, const kexpr *init, const char *name);
 void store_at(sched *s, frame *f, const value *v, const kexpr *e); /* into v's buffer */
 const char *name_of(const value *v);
@@ -157,7 +164,7 @@ typedef void nest_body(sched *s, frame *f, void *ctx);
 typedef struct nest {
     const ix *const *ix; /* outermost first; those bound already are skipped */
     uint32_t n;
-    conjuncts where[2]; /* the body runs only where all hold */
+    conjuncts where[2];   /* the body runs only where all hold */
     const value *body_of; /* joins that it computes in place split loops; NULL: none */
     nest_body *body;
     void *ctx;

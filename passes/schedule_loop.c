@@ -1,6 +1,6 @@
-/* schedule_loop.c: loop nests. The predicate of a nest becomes tighter loop bounds where a conjunct compares the
- * loop's index with something independent of it, else an `if` as far out as its indices allow. A loop
- * over a joined axis becomes one loop for each part. */
+/* schedule_loop.c: loop nests. The predicate of a nest becomes tighter loop bounds where a conjunct
+ * compares the loop's index with something independent of it, else an `if` as far out as its
+ * indices allow. A loop over a joined axis becomes one loop for each part. */
 #include "passes/schedule_internal.h"
 
 enum { MAX_JOINS = 16, SEARCH_BUDGET = 256, MAX_COPIES = 64 };
@@ -60,7 +60,8 @@ static void hold_true(sched *s, const frame *f, const value *c)
     s->active = a;
 }
 
-/* --- bounds ------------------------------------------------------------------------------------------- */
+/* --- bounds
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct bounds {
     const kexpr *lo, *hi; /* NULL: 0 and the extent */
@@ -77,7 +78,8 @@ static void tighten_high(sched *s, frame *f, const ix *i, const value *e, bool s
     const kexpr *x = sx(s, f, e);
     const kexpr *extent = kx_dim(s->k, i->extent);
     if (strict) {
-        if (!range_below(s->range, e, dim_add(s->g->dims, i->extent, dim_const(s->g->dims, 1)), e, NULL))
+        if (!range_below(s->range, e, dim_add(s->g->dims, i->extent, dim_const(s->g->dims, 1)), e,
+                         NULL))
             x = k2(s, OP_min, x, extent);
     } else {
         /* The minimum comes first: e + 1 might overflow. */
@@ -102,7 +104,8 @@ static void tighten_low(sched *s, frame *f, const value *e, bool strict, bounds 
     b->lo = b->lo ? k2(s, OP_max, b->lo, x) : x;
 }
 
-/* Whether conjunct c says something about loop index i that its bounds can say, and then it does. */
+/* Whether conjunct c says something about loop index i that its bounds can say, and then it does.
+ */
 static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
 {
     if ((c->op != OP_le && c->op != OP_lt && c->op != OP_eq) || c->args[0]->dt != DT_I64)
@@ -124,7 +127,8 @@ static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
     return true;
 }
 
-/* --- loops -------------------------------------------------------------------------------------------- */
+/* --- loops
+ * -------------------------------------------------------------------------------------------- */
 
 static void one_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, bounds b)
 {
@@ -154,7 +158,8 @@ static void part_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, b
 {
     const ix *own = j->bound[part + 1];
     kvar *v = kernel_var(s->k, own->name, DT_I64, false);
-    const kexpr *zero = kx_int(s->k, 0), *off = kx_dim(s->k, from), *extent = kx_dim(s->k, own->extent);
+    const kexpr *zero = kx_int(s->k, 0), *off = kx_dim(s->k, from),
+                *extent = kx_dim(s->k, own->extent);
     const kexpr *lo = b.lo ? k2(s, OP_max, k2(s, OP_sub, b.lo, off), zero) : zero;
     const kexpr *hi = b.hi ? k2(s, OP_min, k2(s, OP_sub, b.hi, off), extent) : extent;
     kstmt *loop = ks_for(s->k, s->at, v, lo, hi, KL_SEQ);

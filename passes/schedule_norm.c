@@ -1,17 +1,19 @@
-/* schedule_norm.c: softmax, hardmax and normalize: several passes over the bound indices of each row, with the row
- * itself as the memory between them. Excluded elements are set to 0 first and never read.
+/* schedule_norm.c: softmax, hardmax and normalize: several passes over the bound indices of each
+ * row, with the row itself as the memory between them. Excluded elements are set to 0 first and
+ * never read.
  *
- * A score of -inf counts as absent, too. softmax keeps its maximum as it is: a NaN makes the row NaN, +inf too (inf - inf); only a maximum of -inf
- * (nothing, or nothing but -inf) is replaced, so that every weight becomes exactly 0. */
+ * A score of -inf counts as absent, too. softmax keeps its maximum as it is: a NaN makes the row
+ * NaN, +inf too (inf - inf); only a maximum of -inf (nothing, or nothing but -inf) is replaced, so
+ * that every weight becomes exactly 0. */
 #include <math.h>
 
 #include "passes/schedule_internal.h"
 
 typedef struct row {
     const value *v;
-    kvar *acc;       /* the maximum, then the sum */
+    kvar *acc;         /* the maximum, then the sum */
     const kexpr *base; /* softmax: what is subtracted; at the end: the divisor */
-    kvar *found;     /* hardmax: something is allowed, and where the maximum was */
+    kvar *found;       /* hardmax: something is allowed, and where the maximum was */
     kvar **where;
 } row;
 
@@ -26,7 +28,9 @@ static void pass(sched *s, frame *f, row *r, nest_body *body, bool all, const va
 {
     const plan *p = &s->plan[r->v->id];
     nest n = {.ix = p->axes, .n = p->buf->rank, .body_of = reads, .body = body, .ctx = r};
-    if (reads && r->v->op == OP_hardmax) { /* the first maximum is the first in the order of the bound indices */
+    if (reads &&
+        r->v->op ==
+            OP_hardmax) { /* the first maximum is the first in the order of the bound indices */
         n.ix = r->v->bound;
         n.n = r->v->n_bound;
     }
@@ -40,7 +44,8 @@ static const kexpr *current(sched *s, frame *f, const row *r)
     return sx(s, f, r->v);
 }
 
-/* --- softmax ------------------------------------------------------------------------------------------ */
+/* --- softmax
+ * ------------------------------------------------------------------------------------------ */
 
 static void score(sched *s, frame *f, void *ctx)
 {
@@ -78,7 +83,8 @@ static void softmax(sched *s, frame *f, row *r)
     pass(s, f, r, scale, false, NULL);
 }
 
-/* --- normalize ---------------------------------------------------------------------------------------- */
+/* --- normalize
+ * ---------------------------------------------------------------------------------------- */
 
 static void part(sched *s, frame *f, void *ctx)
 {
@@ -105,7 +111,8 @@ static void normalize(sched *s, frame *f, row *r)
     pass(s, f, r, share, false, NULL);
 }
 
-/* --- hardmax ------------------------------------------------------------------------------------------ */
+/* --- hardmax
+ * ------------------------------------------------------------------------------------------ */
 
 static void find(sched *s, frame *f, void *ctx)
 {

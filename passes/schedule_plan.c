@@ -1,5 +1,6 @@
-/* schedule_plan.c: where values are kept. Outputs and histories first take in place what will be stored in them;
- * schedule_use.c then decides what else is stored, and the rest of the buffers are temps. */
+/* schedule_plan.c: where values are kept. Outputs and histories first take in place what will be
+ * stored in them; schedule_use.c then decides what else is stored, and the rest of the buffers are
+ * temps. */
 #include "passes/schedule_internal.h"
 
 enum { MAX_COST = 1000, DEEP = 48, STRIDE_BUDGET = 64 };
@@ -67,7 +68,8 @@ void split_conjuncts(arena *a, const value *where, conjuncts *out)
     gather(a, where, out, room, 0);
 }
 
-/* --- costs, bottom up --------------------------------------------------------------------------------- */
+/* --- costs, bottom up
+ * --------------------------------------------------------------------------------- */
 
 static bool same_indices(const value *a, const value *b)
 {
@@ -145,7 +147,8 @@ static void measure(sched *s, const value *v)
     p->depth = (uint16_t)(p->stored ? 0 : depth);
 }
 
-/* --- strides ------------------------------------------------------------------------------------------ */
+/* --- strides
+ * ------------------------------------------------------------------------------------------ */
 
 static int combine(int a, int b)
 {
@@ -203,7 +206,8 @@ int stride_of(const sched *s, const value *v, const ix *i)
     return stride(s, v, i, &budget);
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------ */
+/* --- buffers
+ * ------------------------------------------------------------------------------------------ */
 
 const kbuf *output_buf(const sched *s, size_t result)
 {
@@ -264,8 +268,10 @@ static const ix *const *renamed(sched *s, const value *v, const ix *const *axes,
     return own;
 }
 
-/* Lets v be computed in buf, whose axes stand for those indices. Through renamings it reaches what they read. */
-static bool place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes, uint32_t home)
+/* Lets v be computed in buf, whose axes stand for those indices. Through renamings it reaches what
+ * they read. */
+static bool place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes,
+                     uint32_t home)
 {
     bool exact = buf->role == KB_TEMP || exact_store(s, buf->store);
     bool alone = true; /* nobody else reads it */
@@ -337,8 +343,8 @@ static void place_row(sched *s, const value *v)
 void plan_values(sched *s)
 {
     for (size_t i = 0; i < s->g->inputs.n + s->g->params.n; i++) {
-        const value *v = i < s->g->inputs.n ? s->g->inputs.v[i]
-                                            : s->g->params.v[i - s->g->inputs.n];
+        const value *v =
+            i < s->g->inputs.n ? s->g->inputs.v[i] : s->g->params.v[i - s->g->inputs.n];
         s->plan[v->id].buf = s->k->bufs.v[i];
         s->plan[v->id].axes = v->ix;
     }

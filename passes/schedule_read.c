@@ -1,22 +1,16 @@
 /* schedule_read.c: reads (the value of one element at other indices) and joins. */
 #include "passes/schedule_internal.h"
 
-/* Inside a recurrence a value of the region exists for the step at hand only. */
-static bool reads_this_step(sched *s, const value *v)
+/* Inside a recurrence a value of the region exists for the step at hand only; graph_verify sees to
+ * it. */
+static void check_step(const sched *s, const value *v)
 {
     const value *x = v->args[0];
-    for (uint32_t i = 0; i < x->n_ix; i++) {
+    for (uint32_t i = 0; s->home[x->id] && i < x->n_ix; i++) {
         const value *at = v->args[i + 1];
-        if (s->home[x->id] == 0 || !is_step_of(s, x, x->ix[i]) ||
-            (at->op == OP_index && at->ix[0] == x->ix[i]))
-            continue;
-        diag *d = diag_error(s->ds, v->at, "%s is read at another step than the one being computed",
-                             name_of(x));
-        diag_help(d, "Within a recurrence, other steps are read from a history.");
-        s->failed = true;
-        return false;
+        if (is_step_of(s, x, x->ix[i]) && !(at->op == OP_index && at->ix[0] == x->ix[i]))
+            ice("%s is read at another step than the one being computed", name_of(x));
     }
-    return true;
 }
 
 /* The source at those index values. */
@@ -55,8 +49,7 @@ const kexpr *sx_read(sched *s, frame *f, const value *v)
     const value *x = v->args[0];
     const plan *p = &s->plan[v->id];
     const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, x->n_ix);
-    if (!reads_this_step(s, v))
-        return k_zero(s, v->dt);
+    check_step(s, v);
     for (uint32_t i = 0; i < x->n_ix; i++)
         index[i] = sx(s, f, v->args[i + 1]);
     const kexpr *cond = open_condition(s, f, v);
@@ -72,7 +65,8 @@ const kexpr *sx_read(sched *s, frame *f, const value *v)
         if (!is_unsafe(p, i))
             continue;
         index[i] = hold(s, index[i], x->ix[i]->name);
-        ok = k_and(s, ok, k2(s, OP_le, kx_int(s->k, 0), index[i]));
+        if (index[i]->kind != KX_CONST || index[i]->i < 0)
+            ok = k_and(s, ok, k2(s, OP_le, kx_int(s->k, 0), index[i]));
         ok = k_and(s, ok, k2(s, OP_lt, index[i], kx_dim(s->k, x->ix[i]->extent)));
     }
     if (ok) {
@@ -89,13 +83,13 @@ const kexpr *sx_read(sched *s, frame *f, const value *v)
 }
 
 /* A part knows the join's indices but for the joined one, and its own. */
-static const kexpr *part_at(sched *s, const frame *f, const value *v, uint32_t part, const kexpr *at)
+static const kexpr *part_at(sched *s, const frame *f, const value *v, uint32_t part,
+                            const kexpr *at)
 {
     const value *x = v->args[part];
     frame own = new_frame(s, NULL);
     for (uint32_t i = 0; i < x->n_ix; i++)
-        bind(s, &own, x->ix[i],
-             x->ix[i] == v->bound[part + 1] ? at : bound_value(f, x->ix[i]));
+        bind(s, &own, x->ix[i], x->ix[i] == v->bound[part + 1] ? at : bound_value(f, x->ix[i]));
     return sx(s, &own, x);
 }
 

@@ -1,6 +1,7 @@
-/* schedule_reduce.c: reductions and contractions. Usually a loop over the bound indices with an accumulator; where
- * the memory of the operands runs along a free index instead (row form), a row of results is initialised
- * and added to, so that the inner loop goes over contiguous elements. Both add in index order. */
+/* schedule_reduce.c: reductions and contractions. Usually a loop over the bound indices with an
+ * accumulator; where the memory of the operands runs along a free index instead (row form), a row
+ * of results is initialised and added to, so that the inner loop goes over contiguous elements.
+ * Both add in index order. */
 #include <math.h>
 
 #include "passes/schedule_internal.h"
@@ -8,9 +9,9 @@
 /* The accumulators of one reduction. */
 typedef struct reduction {
     const value *v;
-    kvar *acc;   /* the result so far */
-    kvar *best;  /* argmax, argmin: the element found; logsumexp: the maximum */
-    kvar *found; /* an element was met */
+    kvar *acc;         /* the result so far */
+    kvar *best;        /* argmax, argmin: the element found; logsumexp: the maximum */
+    kvar *found;       /* an element was met */
     const kexpr *base; /* logsumexp: what is subtracted */
 } reduction;
 
@@ -49,8 +50,7 @@ static void logic_step(sched *s, frame *f, void *ctx)
     reduction *r = ctx;
     const kexpr *acc = kx_var(s->k, r->acc), *x = operand(s, f, r->v);
     if (r->v->kind == RED_count)
-        set(s, r->acc,
-            k2(s, OP_add, acc, k_select(s, x, kx_int(s->k, 1), kx_int(s->k, 0))));
+        set(s, r->acc, k2(s, OP_add, acc, k_select(s, x, kx_int(s->k, 1), kx_int(s->k, 0))));
     else
         set(s, r->acc, k2(s, r->v->kind == RED_any ? OP_or : OP_and, acc, x));
 }
@@ -120,13 +120,8 @@ static void over_bound(sched *s, frame *f, reduction *r, nest_body *body)
 {
     const value *v = r->v;
     for (uint32_t i = 0; i < v->n_bound; i++) {
-        if (!bound_value(f, v->bound[i]))
-            continue;
-        diag *d = diag_error(s->ds, v->at, "%s is bound here, but has a value already: it is the step",
-                             v->bound[i]->name);
-        diag_help(d, "Rename the bound index.");
-        s->failed = true;
-        return;
+        if (bound_value(f, v->bound[i]))
+            ice("%s binds %s, which has a value already", name_of(v), v->bound[i]->name);
     }
     nest n = {.ix = v->bound, .n = v->n_bound, .body_of = v, .body = body, .ctx = r};
     if (v->where)
@@ -134,8 +129,8 @@ static void over_bound(sched *s, frame *f, reduction *r, nest_body *body)
     run_nest(s, f, &n);
 }
 
-/* log of the sum of exponentials: the maximum first, so that no exponential overflows. An infinite maximum is
- * not subtracted: inf - inf has no value. */
+/* log of the sum of exponentials: the maximum first, so that no exponential overflows. An infinite
+ * maximum is not subtracted: inf - inf has no value. */
 static const kexpr *logsumexp(sched *s, frame *f, reduction *r)
 {
     r->best = new_acc(s, kx_real(s->k, -(double)INFINITY), "m");
@@ -192,7 +187,8 @@ const kexpr *sx_reduce(sched *s, frame *f, const value *v)
     return kx_var(s->k, r.acc);
 }
 
-/* --- row form ----------------------------------------------------------------------------------------- */
+/* --- row form
+ * ----------------------------------------------------------------------------------------- */
 
 static void row_zero(sched *s, frame *f, void *ctx)
 {

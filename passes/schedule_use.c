@@ -1,25 +1,25 @@
-/* schedule_use.c: who uses each value, and what follows: which values are computed once into a buffer and which
- * wherever they are needed.
+/* schedule_use.c: who uses each value, and what follows: which values are computed once into a
+ * buffer and which wherever they are needed.
  *
- * Users come before operands, so each value's uses are all known when it is decided. A context is one
- * block of code with one meaning for each value: the loop nest of a stored value, the body of a reduction,
- * what stands under a read. Whatever is met in two contexts would be computed twice. */
+ * Users come before operands, so each value's uses are all known when it is decided. A context is
+ * one block of code with one meaning for each value: the loop nest of a stored value, the body of a
+ * reduction, what stands under a read. Whatever is met in two contexts would be computed twice. */
 #include "passes/schedule_internal.h"
 
-enum { CHEAP = 3, CHEAP_BOOL = 12, ANY_CONTEXT = UINT32_MAX };
+enum { CHEAP = 3, CHEAP_BOOL = 12, ANY_CONTEXT = 1 };
 
 typedef struct user {
-    const value *v;    /* NULL: an output */
+    const value *v; /* NULL: an output */
     uint32_t context;
-    bool same;         /* the user computes no element twice */
-    conjuncts need;    /* it looks at elements only where these hold */
-    uint32_t n_space;  /* indices that its code runs over, steps not counted */
-    bool reads;        /* it looks at other indices than its own */
+    bool same;        /* the user computes no element twice */
+    conjuncts need;   /* it looks at elements only where these hold */
+    uint32_t n_space; /* indices that its code runs over, steps not counted */
+    bool reads;       /* it looks at other indices than its own */
 } user;
 
 static uint32_t new_context(sched *s)
 {
-    return ++s->n_contexts;
+    return ANY_CONTEXT + ++s->n_contexts;
 }
 
 static uint32_t n_free(const sched *s, const value *v)
@@ -72,7 +72,8 @@ static void use(sched *s, const value *x, const user *u)
     plan *p = &s->plan[x->id];
     if (is_leaf(x))
         return;
-    bool same = u->same && n_free(s, x) == u->n_space && (!u->v || s->home[x->id] == s->home[u->v->id]);
+    bool same =
+        u->same && n_free(s, x) == u->n_space && (!u->v || s->home[x->id] == s->home[u->v->id]);
     p->under_read = p->under_read || u->reads;
     if (p->context == 0) {
         p->context = u->context;
@@ -129,9 +130,11 @@ static void limit_need(sched *s, const value *v)
     p->need = (conjuncts){.v = keep, .n = n};
 }
 
-/* --- reads -------------------------------------------------------------------------------------------- */
+/* --- reads
+ * -------------------------------------------------------------------------------------------- */
 
-/* No element of the source is asked for twice: each index value follows one index of v, each a different one. */
+/* No element of the source is asked for twice: each index value follows one index of v, each a
+ * different one. */
 static bool is_injective(const sched *s, const value *v)
 {
     const value *x = v->args[0];
@@ -157,7 +160,8 @@ static bool is_injective(const sched *s, const value *v)
     return n == n_free(s, v);
 }
 
-/* --- row form ----------------------------------------------------------------------------------------- */
+/* --- row form
+ * ----------------------------------------------------------------------------------------- */
 
 static bool runs_along(const sched *s, const value *v, const ix *i)
 {
@@ -181,7 +185,8 @@ static bool row_possible(const sched *s, const value *v, const ix *i)
 static void choose_form(sched *s, const value *v)
 {
     plan *p = &s->plan[v->id];
-    bool sum = v->op == OP_contract || (v->op == OP_reduce && v->kind == RED_sum && v->dt != DT_I64);
+    bool sum =
+        v->op == OP_contract || (v->op == OP_reduce && v->kind == RED_sum && v->dt != DT_I64);
     if (!sum || p->inexact || runs_along(s, v, v->bound[v->n_bound - 1]))
         return;
     if (p->buf) {
@@ -199,7 +204,8 @@ static void choose_form(sched *s, const value *v)
     }
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------- */
+/* --- decisions
+ * ---------------------------------------------------------------------------------------- */
 
 bool is_cheap(const value *v, const plan *p)
 {
@@ -257,8 +263,8 @@ static void use_join(sched *s, const value *v, user u)
     }
 }
 
-/* Reductions, contractions and normalisers: operands and predicate are met in a loop over the bound indices, which
- * for some of them runs more than once. */
+/* Reductions, contractions and normalisers: operands and predicate are met in a loop over the bound
+ * indices, which for some of them runs more than once. */
 static void use_bound(sched *s, const value *v, user u)
 {
     bool norm = OP_HAS(v->op, T_NORM);

@@ -12,6 +12,12 @@ static int64_t floor_quotient(int64_t x, int64_t y)
     return x % y != 0 && (x < 0) != (y < 0) ? q - 1 : q;
 }
 
+static int64_t floor_rest(int64_t x, int64_t y)
+{
+    int64_t r = x % y;
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
 /* Ints and bools; false where the operation would trap or is none of ints. */
 static bool fold_ints(op_id op, int64_t x, int64_t y, int64_t *out)
 {
@@ -28,7 +34,7 @@ static bool fold_ints(op_id op, int64_t x, int64_t y, int64_t *out)
     case OP_imod:
         if (y == 0 || (y == -1 && x == INT64_MIN))
             return false;
-        *out = op == OP_idiv ? floor_quotient(x, y) : x - y * floor_quotient(x, y);
+        *out = op == OP_idiv ? floor_quotient(x, y) : floor_rest(x, y);
         return true;
     case OP_abs:
         *out = x;

@@ -90,8 +90,11 @@ value *fold_sum(graph *g, value *v, const uint32_t *uses, size_t n_uses)
     if (x->op != OP_contract || !single)
         return v;
     const ix **bound = ARENA_ARRAY(g->a, const ix *, (size_t)x->n_bound + v->n_bound);
-    for (uint32_t k = 0; k < x->n_bound; k++)
+    for (uint32_t k = 0; k < x->n_bound; k++) {
         bound[k] = x->bound[k];
+        if (v->where && value_has_ix(v->where, x->bound[k]))
+            return v; /* another index of that name, free in the sum's predicate */
+    }
     for (uint32_t k = 0; k < v->n_bound; k++) {
         for (uint32_t j = 0; j < x->n_bound; j++) {
             if (x->bound[j] == v->bound[k]) /* not an index of the contraction: a sum of equals */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/cli/options_table.h"
+#include "passes/passes.h"
 
 const option_info option_table[OPT_COUNT] = {
 #define OPT(id, name, letter, argument, kind, commands, help)                                      \
@@ -59,4 +60,10 @@ void help_command(command_id c)
         else
             printf("%s\n%*s%s\n", left, HELP_COLUMN, "", o->help);
     }
+    if (c != CMD_dump && c != CMD_opt)
+        return;
+    printf("\npasses, in order:\n");
+    for (size_t i = 0; i < pass_count; i++)
+        printf("  %-*s%s%s\n", HELP_COLUMN - 2, pass_table[i].name, pass_table[i].summary,
+               pass_table[i].flags & PASS_OPTIONAL ? "" : " (always runs)");
 }

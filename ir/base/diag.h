@@ -4,8 +4,9 @@
  *     diag_note(d, other, "k ranges over axis 2 of v, which is T");
  *     diag_help(d, "give the range: `sum[k in S](...)`");
  *
- * Style: the primary message is short and factual, a note states a fact (with its place), help is advice.
- * The user's mistakes are diag_error; our own are ice(), which ends the process with exit code 3. */
+ * Style: the primary message is short and factual, a note states a fact (with its place), help is
+ * advice. The user's mistakes are diag_error; our own are ice(), which ends the process with exit
+ * code 3. */
 #ifndef ATTNC_IR_BASE_DIAG_H
 #define ATTNC_IR_BASE_DIAG_H
 
@@ -18,7 +19,7 @@ typedef enum diag_kind { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE, DIAG_HELP } diag_k
 
 typedef struct diag {
     diag_kind kind;
-    span at;          /* file 0: no place */
+    span at; /* file 0: no place */
     const char *text;
     struct diag *sub; /* notes and helps, in order */
     struct diag *next;
@@ -30,8 +31,8 @@ typedef struct diags {
     const source_set *sources;
     diag *first, *last;
     size_t n_errors;
-    size_t limit;     /* errors kept; later ones are only counted (0: 20) */
-    unsigned muted;   /* > 0: nothing is recorded (trial elaboration), errors go to n_muted */
+    size_t limit;   /* errors kept; later ones are only counted (0: 20) */
+    unsigned muted; /* > 0: nothing is recorded (trial elaboration), errors go to n_muted */
     size_t n_muted;
     diag dropped; /* what callers get for a report that is not kept */
 } diags;
@@ -42,8 +43,8 @@ diag *diag_warning(diags *ds, span at, const char *fmt, ...) __attribute__((form
 /* Both take what diag_error returned (never NULL, also when muted or over the limit). */
 void diag_note(diag *d, span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_help(diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* file:line:column: error: text, the source line, carets under the span, then notes and help. Duplicate
- * reports (same place and text) are printed once; order is by file and place. */
+/* file:line:column: error: text, the source line, carets under the span, then notes and help.
+ * Duplicate reports (same place and text) are printed once; order is by file and place. */
 void diags_print(const diags *ds, FILE *to, bool colour);
 
 /* An internal error: prints "internal error: ..." with file and line of the compiler, exit 3. */

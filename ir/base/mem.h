@@ -1,10 +1,11 @@
 /* mem.h: the one place where the compiler gets memory.
  *
- * Every allocation of our own goes through a `mem`, so that a test can make the n-th one fail. A failed
- * allocation does not return: it jumps to the recovery point of the session, which gives back what the
- * session held and reports "out of memory". Code between may therefore ignore the case, and must hold
- * nothing but memory of the same session's arenas (close files and foreign objects at the recovery
- * point). Only mem_try_realloc returns NULL; it is for hooks handed to libraries. */
+ * Every allocation of our own goes through a `mem`, so that a test can make the n-th one fail. A
+ * failed allocation does not return: it jumps to the recovery point of the session, which gives
+ * back what the session held and reports "out of memory". Code between may therefore ignore the
+ * case, and must hold nothing but memory of the same session's arenas (close files and foreign
+ * objects at the recovery point). Only mem_try_realloc returns NULL; it is for hooks handed to
+ * libraries. */
 #ifndef ATTNC_IR_BASE_MEM_H
 #define ATTNC_IR_BASE_MEM_H
 

@@ -1,4 +1,5 @@
 /* nearest.c: which known name a misspelt one may have meant. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "ir/base/str.h"
@@ -12,7 +13,8 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Edit distance with swaps of neighbours; every edit costs 2, a change of case only costs 1. */
+/* Edit distance with swaps of neighbours; every edit costs 2, a change of case only costs 1. At
+ * least 1 for names that differ. */
 static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
 {
     unsigned rows[3][LONGEST + 1];
@@ -40,6 +42,13 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
     return prev[nb];
 }
 
+static bool same_but_case(const char *a, const char *b)
+{
+    while (*a && lower(*a) == lower(*b))
+        a++, b++;
+    return *a == *b;
+}
+
 const char *str_nearest(arena *scratch, const char *name, const char *const *candidates, size_t n)
 {
     (void)scratch;
@@ -47,21 +56,14 @@ const char *str_nearest(arena *scratch, const char *name, const char *const *can
     if (len == 0 || len > LONGEST)
         return NULL;
     /* Names of one or two letters are all near each other: only their case may differ. */
-    unsigned limit = len <= 2 ? (unsigned)len : len <= 5 ? 2 : len <= 8 ? 4 : 6;
+    unsigned limit = len <= 2 ? 1 : len <= 5 ? 2 : len <= 8 ? 4 : 6;
     const char *found = NULL;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && limit > 0; i++) {
         size_t m = candidates[i] ? strlen(candidates[i]) : 0;
-        if (m == 0 || m > LONGEST || (len <= 2 && m != len))
+        if (m == 0 || m > LONGEST || strcmp(name, candidates[i]) == 0)
             continue;
-        unsigned d = distance(name, len, candidates[i], m);
-        if (len <= 2 && d > 0) { /* a wrong letter costs 2 as well: compare without case */
-            size_t same = 0;
-            while (same < len && lower(name[same]) == lower(candidates[i][same]))
-                same++;
-            if (same < len)
-                continue;
-        }
-        if (d <= limit && d > 0) {
+        unsigned d = same_but_case(name, candidates[i]) ? 1 : distance(name, len, candidates[i], m);
+        if (d <= limit) {
             limit = d - 1; /* the first of equally near names stays */
             found = candidates[i];
         }

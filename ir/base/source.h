@@ -1,6 +1,7 @@
 /* source.h: source files and spans.
  *
- * A span is a byte range of one file of a source_set; file 0 is "no place" (made by the compiler). */
+ * A span is a byte range of one file of a source_set; file 0 is "no place" (made by the compiler).
+ */
 #ifndef ATTNC_IR_BASE_SOURCE_H
 #define ATTNC_IR_BASE_SOURCE_H
 

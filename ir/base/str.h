@@ -15,7 +15,8 @@ const char *intern(strtab *t, const char *s);
 const char *intern_n(strtab *t, const char *s, size_t n);
 const char *intern_printf(strtab *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The nearest of n candidate names by edit distance, or NULL when none is near enough to suggest. */
+/* The nearest of n candidate names by edit distance, or NULL when none is near enough to suggest.
+ */
 const char *str_nearest(arena *scratch, const char *name, const char *const *candidates, size_t n);
 
 typedef struct strbuf {
@@ -30,8 +31,8 @@ void sb_printf(strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2,
 void sb_put_double(strbuf *b, double d);
 const char *sb_text(strbuf *b); /* never NULL */
 
-/* The double nearest to the n bytes `[sign] digits [. digits] [e [sign] digits]`, in any locale; too large
- * gives inf. False (and *out untouched) where the text has another form. */
+/* The double nearest to the n bytes `[sign] digits [. digits] [e [sign] digits]`, in any locale;
+ * too large gives inf. False (and *out untouched) where the text has another form. */
 bool str_to_double(arena *scratch, const char *s, size_t n, double *out);
 
 uint64_t hash_bytes(uint64_t seed, const void *p, size_t n);

@@ -10,7 +10,11 @@
 
 #include "ir/base/arena.h"
 
-#define VEC(T) struct { T *v; size_t n, cap; }
+#define VEC(T)                                                                                     \
+    struct {                                                                                       \
+        T *v;                                                                                      \
+        size_t n, cap;                                                                             \
+    }
 
 void *vec_grow_(arena *a, void *v, size_t *cap, size_t n, size_t elem);
 

@@ -433,6 +433,12 @@ int64_t floor_div(int64_t a, int64_t b)
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 static bool eval_atom(const dim_atom *x, const int64_t *symbols, int64_t *value)
 {
     if (x->kind == ATOM_SYM) {
@@ -454,8 +460,7 @@ static bool eval_atom(const dim_atom *x, const int64_t *symbols, int64_t *value)
     }
     if (b == 0 || (b == -1 && a == INT64_MIN))
         return false;
-    int64_t q = floor_div(a, b);
-    *value = x->kind == ATOM_MOD ? a - b * q : q;
+    *value = x->kind == ATOM_MOD ? floor_mod(a, b) : floor_div(a, b);
     return x->kind != ATOM_EXACT || a % b == 0;
 }
 

@@ -1,8 +1,8 @@
 /* dim.h: sizes of axes as symbolic expressions.
  *
- * A dim is an interned polynomial over atoms with integer coefficients: equal sizes are the same pointer.
- * Atoms are named symbols (T, E, H) and what a polynomial cannot say: floor and exact division, remainder,
- * maximum and minimum. Every symbol stands for an integer 0 .. DIM_LIMIT. */
+ * A dim is an interned polynomial over atoms with integer coefficients: equal sizes are the same
+ * pointer. Atoms are named symbols (T, E, H) and what a polynomial cannot say: floor and exact
+ * division, remainder, maximum and minimum. Every symbol stands for an integer 0 .. DIM_LIMIT. */
 #ifndef ATTNC_IR_GRAPH_DIM_H
 #define ATTNC_IR_GRAPH_DIM_H
 
@@ -26,15 +26,15 @@ typedef struct dim dim;
 typedef struct dim_atom {
     atom_kind kind;
     uint32_t id;
-    const char *name;  /* ATOM_SYM: unique in the table */
-    uint32_t sym;      /* ATOM_SYM: position among the table's symbols */
-    const dim *a, *b;  /* the others */
+    const char *name; /* ATOM_SYM: unique in the table */
+    uint32_t sym;     /* ATOM_SYM: position among the table's symbols */
+    const dim *a, *b; /* the others */
 } dim_atom;
 
 typedef struct dim_term {
-    int64_t coef;               /* not 0 */
-    uint32_t n;                 /* atoms of the product, with repetition; 0: the constant. Symbols come first,
-                                   as created, then compounds by kind and operands */
+    int64_t coef; /* not 0 */
+    uint32_t n;   /* atoms of the product, with repetition; 0: the constant. Symbols come first,
+                     as created, then compounds by kind and operands */
     const dim_atom *const *atoms;
 } dim_term;
 
@@ -49,15 +49,17 @@ dims *dims_new(arena *a, strtab *names);
 uint32_t dims_n_symbols(const dims *t);
 const char *dims_symbol(const dims *t, uint32_t sym);
 
-/* Constructors. A coefficient that leaves int64 gives NULL, and NULL operands give NULL; division by a
- * constant 0 gives NULL, and so does a dim beyond all use (4096 terms, degree 64, atoms 64 deep). */
+/* Constructors. A coefficient that leaves int64 gives NULL, and NULL operands give NULL; division
+ * by a constant 0 gives NULL, and so does a dim beyond all use (4096 terms, degree 64, atoms 64
+ * deep). */
 const dim *dim_const(dims *t, int64_t c);
 const dim *dim_sym(dims *t, const char *name);
 const dim *dim_add(dims *t, const dim *a, const dim *b);
 const dim *dim_sub(dims *t, const dim *a, const dim *b);
 const dim *dim_mul(dims *t, const dim *a, const dim *b);
 const dim *dim_floordiv(dims *t, const dim *a, const dim *b);
-const dim *dim_exact(dims *t, const dim *a, const dim *b); /* cancels where the polynomial divides */
+const dim *dim_exact(dims *t, const dim *a,
+                     const dim *b); /* cancels where the polynomial divides */
 const dim *dim_mod(dims *t, const dim *a, const dim *b);
 const dim *dim_max(dims *t, const dim *a, const dim *b); /* folds where the order is proved */
 const dim *dim_min(dims *t, const dim *a, const dim *b);
@@ -76,14 +78,15 @@ bool dim_eval(const dim *d, const int64_t *symbols, int64_t *value);
 /* Text: `2*H + 1`, `(T // 2)`, `max(T, S)`; reads back to the same pointer. */
 void dim_print(const dim *d, strbuf *out);
 const char *dim_text(arena *a, const dim *d);
-/* Reads the longest dim at the start of the n bytes at s; *used is what it took (on failure: where). All
- * its symbols must be in the table. NULL on failure, with *error a text for the user (in `scratch`). */
+/* Reads the longest dim at the start of the n bytes at s; *used is what it took (on failure:
+ * where). All its symbols must be in the table. NULL on failure, with *error a text for the user
+ * (in `scratch`). */
 const dim *dim_parse(dims *t, arena *scratch, const char *s, size_t n, size_t *used,
                      const char **error);
 
-/* Names in IR text: letters, digits, _ and inner dots, not beginning with a digit and no reserved word; any
- * other name prints in single quotes with \-escapes. name_scan gives the length of the name at s (0: none)
- * and, through *name, what it means (interned in names). */
+/* Names in IR text: letters, digits, _ and inner dots, not beginning with a digit and no reserved
+ * word; any other name prints in single quotes with \-escapes. name_scan gives the length of the
+ * name at s (0: none) and, through *name, what it means (interned in names). */
 void name_print(strbuf *out, const char *name);
 size_t name_scan(strtab *names, arena *scratch, const char *s, size_t n, const char **name);
 

@@ -87,7 +87,7 @@ static int fold(const dim *a, const dim *b, int64_t *q, int64_t *r)
     if (y == -1 && x == INT64_MIN)
         return -1;
     *q = floor_div(x, y);
-    *r = x - y * *q;
+    *r = floor_mod(x, y);
     return 1;
 }
 

@@ -37,5 +37,6 @@ dim_term term_without(dims *t, const dim_term *x, uint32_t i);
 const dim *dim_scale(dims *t, const dim *d, int64_t c);
 
 int64_t floor_div(int64_t a, int64_t b); /* b != 0 and not MIN / -1 */
+int64_t floor_mod(int64_t a, int64_t b);
 
 #endif

@@ -1,9 +1,9 @@
 /* graph.h: the graph IR: SSA values over tensors whose axes are named by index.
  *
- * A value is a pure function of its free indices: `%e : f32<i:T, j:S>` has one element for every i < T and
- * j < S. Elementwise ops align by index; a transpose or a broadcast does not exist. Using a tensor at other
- * index values is one op, read: `read %x[t - 1, e]`. Values are hash-consed: equal terms are one value.
- * ir/IR.md is the reference of the text form. */
+ * A value is a pure function of its free indices: `%e : f32<i:T, j:S>` has one element for every i
+ * < T and j < S. Elementwise ops align by index; a transpose or a broadcast does not exist. Using a
+ * tensor at other index values is one op, read: `read %x[t - 1, e]`. Values are hash-consed: equal
+ * terms are one value. ir/IR.md is the reference of the text form. */
 #ifndef ATTNC_IR_GRAPH_GRAPH_H
 #define ATTNC_IR_GRAPH_GRAPH_H
 
@@ -28,7 +28,7 @@ typedef enum store_type {
 #define X(id, text, bytes, value) ST_##id,
     STORE_TYPES(X)
 #undef X
-    ST_COUNT
+        ST_COUNT
 } store_type;
 typedef struct store_info {
     const char *text;
@@ -58,27 +58,28 @@ struct value {
     value *const *args;
     value *where; /* bool, NULL: everywhere. read, reduce, contract, normalisers, trapping ops */
 
-    /* Attributes, by op. Accessors below assert the op. */
-    uint32_t n_bound; /* reduce, contract, normalisers: the indices; join: the joined index, then one per
-                         part; history: its row index; append: the step index; scan: the step index */
+    /* Attributes, by op. bound: the indices of reduce, contract and normalisers; of a join the
+     * joined index, then one per part; of a history its row index; of append and scan the step
+     * index. */
+    uint32_t n_bound;
     const ix *const *bound;
-    int kind;          /* reduce: reduce_kind; scan: 0 forward, 1 backward; result: which history;
-                          history: slot; input, param: store_type */
-    uint32_t scan;     /* history, scan: the number that ties them */
-    const char *name;  /* input, param: as the user knows it ("enc_W_ih") */
+    int kind;           /* reduce: reduce_kind; scan: 0 forward, 1 backward; result: which history;
+                           history: slot; input, param: store_type */
+    uint32_t scan;      /* history, scan: the number that ties them */
+    const char *name;   /* input, param: as the user knows it ("enc_W_ih") */
     const char *source; /* param: name in the checkpoint, with {l} for family indices */
-    uint32_t n_family; /* input, param: that many first axes are separate tensors ({l}) */
-    bool optional;     /* input: may be NULL; read only under `given` */
-    int64_t i;         /* const: int or bool */
-    double f;          /* const: real */
-    const dim *dim;    /* dim */
+    uint32_t n_family;  /* input, param: that many first axes are separate tensors ({l}) */
+    bool optional;      /* input: may be NULL; read only under `given` */
+    int64_t i;          /* const: int or bool */
+    double f;           /* const: real */
+    const dim *dim;     /* dim */
 };
 
 typedef struct graph_result {
     const char *name;
     value *v;
-    uint32_t n_axes; /* the order of its axes in memory: a permutation of v's free indices plus indices v
-                        does not depend on (stored repeatedly) */
+    uint32_t n_axes; /* the order of its axes in memory: a permutation of v's free indices plus
+                        indices v does not depend on (stored repeatedly) */
     const ix *const *axes;
     store_type store;
     uint32_t n_family;
@@ -97,9 +98,9 @@ typedef struct graph {
     arena *a;
     strtab *names;
     dims *dims;
-    const char *name;  /* entry name */
-    dtype real;        /* DT_F32 or DT_F64 */
-    bool recurrence;   /* causal along `step` */
+    const char *name;          /* entry name */
+    dtype real;                /* DT_F32 or DT_F64 */
+    bool recurrence;           /* causal along `step` */
     VEC(const char *) symbols; /* the entry's dims in order of first appearance */
     VEC(value *) values;       /* all ever made, by id */
     VEC(value *) inputs;       /* in the order of the C structs */
@@ -125,8 +126,9 @@ graph *graph_new(module *m, const char *name, dtype real);
 const ix *graph_ix(graph *g, const char *name, const dim *extent);
 const ix *graph_find_ix(const graph *g, const char *name);
 
-/* Values. Each constructor computes the type, asserts its operands fit (ice otherwise; graph_verify checks
- * text) and returns the existing value where an equal one exists. No rewriting happens here. */
+/* Values. Each constructor computes the type, asserts its operands fit (ice otherwise; graph_verify
+ * checks text) and returns the existing value where an equal one exists. No rewriting happens here.
+ */
 value *graph_real(graph *g, double f);
 value *graph_int(graph *g, int64_t i);
 value *graph_bool(graph *g, bool b);
@@ -139,9 +141,12 @@ value *graph_param(graph *g, const char *name, store_type st, const ix *const *a
 value *graph_given(graph *g, value *input);
 value *graph_elem(graph *g, op_id op, value *const *args, value *where);
 value *graph_read(graph *g, value *x, value *const *index, value *where); /* one per x->ix */
-value *graph_join(graph *g, const ix *joined, value *const *parts, const ix *const *part_ix, uint32_t n);
-value *graph_reduce(graph *g, reduce_kind k, value *x, const ix *const *over, uint32_t n, value *where);
-value *graph_contract(graph *g, value *a, value *b, const ix *const *over, uint32_t n, value *where);
+value *graph_join(graph *g, const ix *joined, value *const *parts, const ix *const *part_ix,
+                  uint32_t n);
+value *graph_reduce(graph *g, reduce_kind k, value *x, const ix *const *over, uint32_t n,
+                    value *where);
+value *graph_contract(graph *g, value *a, value *b, const ix *const *over, uint32_t n,
+                      value *where);
 value *graph_norm(graph *g, op_id op, value *x, const ix *const *over, uint32_t n, value *where);
 uint32_t graph_new_scan(graph *g);
 value *graph_history(graph *g, uint32_t scan, int slot, const char *name, dtype dt,
@@ -153,31 +158,33 @@ value *graph_result_of(graph *g, value *scan, int slot);
 
 typedef VEC(value *) value_list;
 
-/* Whether v depends on a history of the scan with that number (that is: lies in its region). `memo` is an
- * array of g->values.n bytes, zeroed by the caller and kept while the graph does not grow. */
+/* Whether v depends on a history of the scan with that number (that is: lies in its region). `memo`
+ * is an array of g->values.n bytes, zeroed by the caller and kept while the graph does not grow. */
 bool graph_in_region(const graph *g, const value *v, uint32_t scan, unsigned char *memo);
 bool value_has_ix(const value *v, const ix *i);
-/* The same for all values of a live list at once, by id: 0 for a value outside all regions, else 1 + the
- * number of the innermost scan in whose region it lies. A scan lies in the regions around it. */
+/* The same for all values of a live list at once, by id: 0 for a value outside all regions, else 1
+ * + the number of the innermost scan in whose region it lies. A scan lies in the regions around it.
+ */
 uint32_t *graph_homes(const graph *g, arena *scratch, const value_list *live);
 
-/* Rebuilds what is reachable from the results with `f` applied bottom up: f gets each value with its operands
- * already rewritten and returns it or another. Results are replaced. Used by passes. */
+/* Rebuilds what is reachable from the results with `f` applied bottom up: f gets each value with
+ * its operands already rewritten and returns it or another. Results are replaced. Used by passes.
+ */
 typedef value *graph_rewrite_fn(void *ctx, graph *g, value *v);
 void graph_rewrite(graph *g, graph_rewrite_fn *f, void *ctx);
-/* The same value over other operands (same op and attributes), one for each of v's in order. Where an operand
- * must have an index that the new one has lost (a read's base, a normaliser's operand, an appended row), it
- * is widened to `select 0 <= i, x, x`; where a read's base has its indices in another order, so are the
- * index values. */
+/* The same value over other operands (same op and attributes), one for each of v's in order. Where
+ * an operand must have an index that the new one has lost (a read's base, a normaliser's operand),
+ * it is widened to `select 0 <= i, x, x`; where a read's base has its indices in another order, so
+ * are the index values. */
 value *graph_with_args(graph *g, const value *v, value *const *args, value *where);
 
-/* What the results reach, in id order: graph_live fills `out`. Inputs and params that nobody reads are not
- * among it, though they stay in the interface. */
+/* What the results reach, in id order: graph_live fills `out`. Inputs and params that nobody reads
+ * are not among it, though they stay in the interface. */
 void graph_live(const graph *g, arena *scratch, value_list *out);
 
-/* Text (IR.md). graph_print prints what the results reach; graph_parse_module reads any number of graphs,
- * reporting to ds (NULL on error). graph_verify checks every rule of IR.md: false and one diagnostic per
- * fault; `where` names the stage ("after simplify"). */
+/* Text (IR.md). graph_print prints what the results reach; graph_parse_module reads any number of
+ * graphs, reporting to ds (NULL on error). graph_verify checks every rule of IR.md: false and one
+ * diagnostic per fault; `where` names the stage ("after simplify"). */
 void graph_print(const graph *g, strbuf *out);
 void module_print(const module *m, strbuf *out);
 module *module_parse(arena *a, strtab *names, diags *ds, uint32_t file);

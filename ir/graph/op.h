@@ -35,8 +35,8 @@ enum {
     T_PURE = 1 << 0,   /* depends on its operands alone */
     T_ELEM = 1 << 1,   /* elementwise, pure; a kernel expression */
     T_INLINE = 1 << 2, /* int and bool results are printed inside their users */
-    T_TRAP = 1 << 3,   /* ints only (read: any): an error status where `where` holds, e.g. overflow */
-    T_COMM = 1 << 4,   /* operands commute */
+    T_TRAP = 1 << 3, /* ints only (read: any): an error status where `where` holds, e.g. overflow */
+    T_COMM = 1 << 4, /* operands commute */
     T_COSTLY = 1 << 5, /* dearer than a load: worth storing when used again */
     T_BINDS = 1 << 6,  /* its bound indices are not free in the result */
     T_NORM = 1 << 7,   /* normaliser: its bound indices stay free */
@@ -54,9 +54,10 @@ extern const op_info op_table[OP_COUNT];
 
 #define OP_HAS(op, t) ((op_table[(op)].traits & ((t) | ((t) == T_PURE ? T_ELEM : 0))) != 0)
 
-/* Kinds of OP_reduce: RED(id, text, result, meaning). result: SAME, INT or BOOL. Over nothing: sum 0, prod 1,
- * any false, all true, count 0, logsumexp and real max -inf, real min inf; int max, min and argmax 0 (the
- * frontend makes those absent). count counts true operands; argmax and argmin give the first. */
+/* Kinds of OP_reduce: RED(id, text, result, meaning). result: SAME, INT or BOOL. Over nothing: sum
+ * 0, prod 1, any false, all true, count 0, logsumexp and real max -inf, real min inf; int max, min
+ * and argmax 0 (the frontend makes those absent). count counts true operands; argmax and argmin
+ * give the first. */
 #define REDUCE_KINDS(RED)                                                                          \
     RED(sum, "sum", SAME)                                                                          \
     RED(prod, "prod", SAME)                                                                        \
@@ -72,7 +73,7 @@ typedef enum reduce_kind {
 #define RED(id, text, result) RED_##id,
     REDUCE_KINDS(RED)
 #undef RED
-    RED_COUNT
+        RED_COUNT
 } reduce_kind;
 typedef struct reduce_info {
     const char *text;

@@ -191,16 +191,12 @@ const dim *read_dim(reader *r)
 
 /* --- indices --- */
 
-/* Whether what follows `name` is `: f32<`, the type of the line, and not the name's extent. */
+/* Whether what follows `name:` is the type of the line, `f32<`, and not the name's extent. */
 static bool at_type(reader *r)
 {
-    size_t at = r->at;
     const char *word = NULL;
-    dtype dt = DT_NONE;
     size_t len = peek_word(r, &word);
-    bool is = len > 0 && find_dtype(word, &dt) && r->at + len < r->n && r->s[r->at + len] == '<';
-    r->at = at;
-    return is;
+    return len > 0 && r->at + len < r->n && r->s[r->at + len] == '<';
 }
 
 static bool declare(reader *r, const char *name, size_t lo, size_t hi)

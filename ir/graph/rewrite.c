@@ -40,11 +40,6 @@ static void refit(graph *g, const value *v, value **args)
         if (!value_has_ix(args[0], v->bound[i]))
             args[0] = widen(g, args[0], v->bound[i]);
     }
-    for (uint32_t i = 0; v->op == OP_append && i < args[0]->n_ix; i++) {
-        const ix *want = args[0]->ix[i] == args[0]->bound[0] ? v->bound[0] : args[0]->ix[i];
-        if (!value_has_ix(args[1], want))
-            args[1] = widen(g, args[1], want);
-    }
 }
 
 static void inherit(value *v, const value *from)

@@ -301,11 +301,11 @@ static bool infer_append(infer *f)
         return bad(f, "the history has %s rows, but %s runs over %s steps",
                    dim_text(f->g->a, h->bound[0]->extent), step->name,
                    dim_text(f->g->a, step->extent));
-    bool fits = row->n_ix == h->n_ix && !value_has_ix(h, step);
-    for (uint32_t i = 0; fits && i < h->n_ix; i++)
-        fits = value_has_ix(row, h->ix[i] == h->bound[0] ? step : h->ix[i]);
+    bool fits = !value_has_ix(h, step);
+    for (uint32_t i = 0; fits && i < row->n_ix; i++)
+        fits = row->ix[i] == step || (value_has_ix(h, row->ix[i]) && row->ix[i] != h->bound[0]);
     if (!fits)
-        return bad(f, "the row is %s; the history %s takes those indices with %s for %s",
+        return bad(f, "the row is %s; the history %s takes at most those indices with %s for %s",
                    tt(f, row), tt(f, h), step->name, h->bound[0]->name);
     v->dt = h->dt;
     for (uint32_t i = 0; i < h->n_ix; i++)

@@ -1,5 +1,6 @@
-/* kernel.c: making kernels: buffers, variables, expressions, statements. Every constructor checks what it is
- * given and stops with an internal error where it does not fit; nothing is folded or rewritten here. */
+/* kernel.c: making kernels: buffers, variables, expressions, statements. Every constructor checks
+ * what it is given and stops with an internal error where it does not fit; nothing is folded or
+ * rewritten here. */
 #include <string.h>
 
 #include "ir/kernel/names.h"
@@ -28,8 +29,8 @@ bool kernel_taken(const kernel *k, const char *name)
     return kernel_names_has(k->taken, name);
 }
 
-kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st, const dim *const *shape,
-                 uint32_t rank)
+kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st,
+                 const dim *const *shape, uint32_t rank)
 {
     kbuf *b = ARENA_NEW(k->a, kbuf);
     const dim **own = ARENA_ARRAY(k->a, const dim *, rank);
@@ -56,7 +57,8 @@ kvar *kernel_var(kernel *k, const char *name, dtype dt, bool is_mutable)
     return v;
 }
 
-/* --- expressions -------------------------------------------------------------------------------------- */
+/* --- expressions
+ * -------------------------------------------------------------------------------------- */
 
 static kexpr *new_expr(kernel *k, kexpr_kind kind, dtype dt)
 {
@@ -208,7 +210,8 @@ bool kernel_can_overflow(op_id op)
     return op == OP_neg || op == OP_add || op == OP_sub || op == OP_mul || op == OP_abs;
 }
 
-/* --- statements --------------------------------------------------------------------------------------- */
+/* --- statements
+ * --------------------------------------------------------------------------------------- */
 
 static kstmt *new_stmt(kernel *k, kblock *in, kstmt_kind kind)
 {

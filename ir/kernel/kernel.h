@@ -1,7 +1,9 @@
-/* kernel.h: the kernel IR: explicit loops over buffers, close to the C a person would write by hand.
+/* kernel.h: the kernel IR: explicit loops over buffers, close to the C a person would write by
+ * hand.
  *
- * No tensor is left: a kernel is statements over scalars and buffer elements. Scalar operations are the
- * elementwise rows of ir/graph/ops.def. The backend only spells this in LLVM. Text form: ir/IR.md. */
+ * No tensor is left: a kernel is statements over scalars and buffer elements. Scalar operations are
+ * the elementwise rows of ir/graph/ops.def. The backend only spells this in LLVM. Text form:
+ * ir/IR.md. */
 #ifndef ATTNC_IR_KERNEL_KERNEL_H
 #define ATTNC_IR_KERNEL_KERNEL_H
 
@@ -10,8 +12,8 @@
 typedef struct kexpr kexpr;
 typedef struct kstmt kstmt;
 
-/* What a KS_CHECK reports: X(text, number). The numbers are attn_status's (runtime/attn_abi.h, which this
- * folder may not include; the backend asserts that they agree). */
+/* What a KS_CHECK reports: X(text, number). The numbers are attn_status's (runtime/attn_abi.h,
+ * which this folder may not include; the backend asserts that they agree). */
 #define KERNEL_STATUSES(X)                                                                         \
     X(INDEX, 3)                                                                                    \
     X(INT, 4)
@@ -32,8 +34,8 @@ typedef struct kbuf {
     uint32_t rank;
     const dim *const *shape;
     uint32_t n_family;
-    bool optional;     /* input: may be NULL; loads stand under `given` */
-    const char *label; /* input, param, output: the user's name */
+    bool optional;      /* input: may be NULL; loads stand under `given` */
+    const char *label;  /* input, param, output: the user's name */
     const char *source; /* param: name in the checkpoint */
 } kbuf;
 
@@ -50,10 +52,11 @@ typedef enum kexpr_kind {
     KX_VAR,   /* var */
     KX_LOAD,  /* buf, args = one index per axis; converts from the buffer's store type */
     KX_GIVEN, /* buf: an optional input is there */
-    KX_OP,    /* op, args; plain arithmetic: add, sub, mul of ints wrap, idiv and imod need a divisor that is
-                 not 0 (and not MIN / -1), floor, ceil and round a result that fits: the schedule guards
-                 operands and emits KS_CHECKs */
-    KX_OVERFLOW, /* op (neg, add, sub, mul, abs) on i64 args would wrap: bool. Text: overflows.add(a, b) */
+    KX_OP, /* op, args; plain arithmetic: add, sub, mul of ints wrap, idiv and imod need a divisor
+              that is not 0 (and not MIN / -1), floor, ceil and round a result that fits: the
+              schedule guards operands and emits KS_CHECKs */
+    KX_OVERFLOW, /* op (neg, add, sub, mul, abs) on i64 args would wrap: bool. Text:
+                    overflows.add(a, b) */
 } kexpr_kind;
 
 struct kexpr {
@@ -88,18 +91,18 @@ typedef struct kblock {
 struct kstmt {
     kstmt_kind kind;
     const kvar *var;
-    const kexpr *e;          /* LET, VAR, SET, STORE: value; IF, CHECK: condition */
-    const kexpr *lo, *hi;    /* FOR */
-    int64_t step;            /* FOR: 1 unless tiled */
-    bool down;               /* FOR: from hi-1 down to lo */
+    const kexpr *e;       /* LET, VAR, SET, STORE: value; IF, CHECK: condition */
+    const kexpr *lo, *hi; /* FOR */
+    int64_t step;         /* FOR: 1 unless tiled */
+    bool down;            /* FOR: from hi-1 down to lo */
     kloop loop;
-    const kbuf *buf;         /* STORE */
+    const kbuf *buf; /* STORE */
     uint32_t n_index;
     const kexpr *const *index;
     kblock body, other;
-    int status;              /* CHECK: KERNEL_INDEX or KERNEL_INT, numbered as attn_status */
+    int status; /* CHECK: KERNEL_INDEX or KERNEL_INT, numbered as attn_status */
     span at;
-    const char *note;        /* printed as a comment behind the statement; e.g. "%alpha" */
+    const char *note; /* printed as a comment behind the statement; e.g. "%alpha" */
 };
 
 typedef struct kernel {
@@ -118,13 +121,15 @@ typedef struct kernel {
 } kernel;
 
 kernel *kernel_new(arena *a, strtab *names, dims *d, const char *name, dtype real);
-void kernel_symbol(kernel *k, const char *name); /* one more dim of the interface */
+void kernel_symbol(kernel *k, const char *name);      /* one more dim of the interface */
 bool kernel_taken(const kernel *k, const char *name); /* an interned name: is it in use? */
-/* A kernel with g's interface (dims, checks, input, param and output buffers in struct order) and no body. */
+/* A kernel with g's interface (dims, checks, input, param and output buffers in struct order) and
+ * no body. */
 kernel *kernel_from_signature(arena *a, const graph *g);
-kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st, const dim *const *shape,
-                 uint32_t rank);
-kvar *kernel_var(kernel *k, const char *name, dtype dt, bool is_mutable); /* makes the name unique */
+kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st,
+                 const dim *const *shape, uint32_t rank);
+kvar *kernel_var(kernel *k, const char *name, dtype dt,
+                 bool is_mutable); /* makes the name unique */
 
 /* The type of op over operands of those types; DT_NONE where it has none (or is no scalar op). */
 dtype kernel_op_type(const kernel *k, op_id op, const dtype *args);

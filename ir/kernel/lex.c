@@ -15,7 +15,8 @@ static bool is_char(const lexer *l, uint32_t at, char c)
     return at < l->size && l->text[at] == c;
 }
 
-/* Blanks, line ends and comments; gives the comment that stands on the line where the skipping began. */
+/* Blanks, line ends and comments; gives the comment that stands on the line where the skipping
+ * began. */
 static const char *skip(lexer *l)
 {
     const char *note = NULL;

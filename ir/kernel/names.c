@@ -1,5 +1,5 @@
-/* names.c: unique names in constant time: a hash set that also remembers, for each name, the number to try
- * next when it is asked for again. */
+/* names.c: unique names in constant time: a hash set that also remembers, for each name, the number
+ * to try next when it is asked for again. */
 #include "ir/kernel/names.h"
 
 #include <string.h>
@@ -16,14 +16,17 @@ struct kernel_names {
     size_t cap, n;
 };
 
-/* Words that begin statements or stand for values; the scalar operations are words too. */
-static const char *const reserved[] = {"for",    "let",   "var",   "if",   "else",  "check", "parallel",
-                                       "vector", "given", "true",  "false", "inf",  "nan",   "buffer",
-                                       "in",     "step",  "down",  "dims", "and",  "or",    "not",   "overflows"};
+/* Words that begin statements or stand for values; the scalar operations and types are words too.
+ */
+static const char *const reserved[] = {"for",      "let",    "var",   "if",       "else",  "check",
+                                       "parallel", "vector", "given", "true",     "false", "inf",
+                                       "nan",      "buffer", "in",    "step",     "down",  "dims",
+                                       "and",      "or",     "not",   "overflows"};
 
 static slot *find(const struct kernel_names *t, const char *name)
 {
-    size_t at = hash_bytes(1, &name, sizeof name) & (t->cap - 1); /* interned: the pointer is the name */
+    size_t at =
+        hash_bytes(1, &name, sizeof name) & (t->cap - 1); /* interned: the pointer is the name */
     while (t->slots[at].name && t->slots[at].name != name)
         at = (at + 1) & (t->cap - 1);
     return &t->slots[at];
@@ -54,6 +57,8 @@ struct kernel_names *kernel_names_new(arena *a, strtab *names)
         if (OP_HAS(op, T_ELEM))
             kernel_names_take(t, intern(names, op_table[op].text));
     }
+    for (store_type st = 0; st < ST_COUNT; st++)
+        kernel_names_take(t, intern(names, store_table[st].text));
     return t;
 }
 
@@ -97,7 +102,8 @@ const char *kernel_names_unique(struct kernel_names *t, const char *name)
         slot *base = find(t, own);
         const char *numbered;
         do
-            numbered = intern_printf(t->names, "%s%llu", base->name, (unsigned long long)base->next++);
+            numbered =
+                intern_printf(t->names, "%s%llu", base->name, (unsigned long long)base->next++);
         while (kernel_names_has(t, numbered));
         own = numbered;
     }

@@ -7,7 +7,8 @@
 struct kernel_names *kernel_names_new(arena *a, strtab *names);
 void kernel_names_take(struct kernel_names *t, const char *interned);
 bool kernel_names_has(const struct kernel_names *t, const char *interned);
-/* `name` as an identifier of the text form, with a number behind it where it is taken; then taken. */
+/* `name` as an identifier of the text form, with a number behind it where it is taken; then taken.
+ */
 const char *kernel_names_unique(struct kernel_names *t, const char *name);
 
 /* Bytes an identifier may begin with and go on with. */

@@ -1,4 +1,5 @@
-/* print.c: a kernel as text (ir/IR.md, section 4). read.c reads back exactly what is printed here. */
+/* print.c: a kernel as text (ir/IR.md, section 4). read.c reads back exactly what is printed here.
+ */
 #include <string.h>
 
 #include "ir/kernel/kernel.h"
@@ -31,7 +32,8 @@ static void put_real(strbuf *out, double f)
 
 static void put_expr(strbuf *out, const kexpr *e);
 
-static void put_args(strbuf *out, const kexpr *const *args, uint32_t n, const char *open, const char *close)
+static void put_args(strbuf *out, const kexpr *const *args, uint32_t n, const char *open,
+                     const char *close)
 {
     sb_puts(out, open);
     for (uint32_t i = 0; i < n; i++) {

@@ -1,11 +1,12 @@
-/* read.c: kernel text back to a kernel: header, buffers and statements. Recursive descent; the first error
- * ends it. What only concerns the kernel as a whole is kernel_verify's (verify.c). */
+/* read.c: kernel text back to a kernel: header, buffers and statements. Recursive descent; the
+ * first error ends it. What only concerns the kernel as a whole is kernel_verify's (verify.c). */
 #include <string.h>
 
 #include "ir/kernel/names.h"
 #include "ir/kernel/reader.h"
 
-/* --- words -------------------------------------------------------------------------------------------- */
+/* --- words
+ * -------------------------------------------------------------------------------------------- */
 
 span reader_span(const reader *r)
 {
@@ -86,8 +87,8 @@ const dim *reader_dim(reader *r)
     const char *error = NULL;
     if (r->failed)
         return NULL;
-    const dim *d = dim_parse(r->k->dims, r->lex.a, r->lex.text + r->t.lo, r->lex.size - r->t.lo, &used,
-                             &error);
+    const dim *d = dim_parse(r->k->dims, r->lex.a, r->lex.text + r->t.lo, r->lex.size - r->t.lo,
+                             &used, &error);
     r->lex.at = r->t.lo + (uint32_t)used;
     if (!d) {
         r->t.hi = r->lex.at < r->lex.size ? r->lex.at + 1 : r->lex.at;
@@ -145,7 +146,8 @@ static size_t read_choice(reader *r, const char *const *texts, size_t n, const c
     return n;
 }
 
-/* --- names -------------------------------------------------------------------------------------------- */
+/* --- names
+ * -------------------------------------------------------------------------------------------- */
 
 static meaning *slot_of(meaning *slots, size_t cap, const char *name)
 {
@@ -204,7 +206,8 @@ static kvar *read_new_var(reader *r, dtype dt, const char *name, bool is_mutable
     return v;
 }
 
-/* --- statements --------------------------------------------------------------------------------------- */
+/* --- statements
+ * --------------------------------------------------------------------------------------- */
 
 static void read_block(reader *r, kblock *b);
 
@@ -367,7 +370,8 @@ static void read_block(reader *r, kblock *b)
     reader_next(r);
 }
 
-/* --- header ------------------------------------------------------------------------------------------- */
+/* --- header
+ * ------------------------------------------------------------------------------------------- */
 
 /* `check` begins a condition on the dims as well as a statement; only the former holds a text. */
 static bool at_dim_check(const reader *r)
@@ -465,7 +469,8 @@ static void read_buf(reader *r)
     reader_expect(r, ']');
     if (r->failed)
         return;
-    kbuf *b = kernel_buf(r->k, (kbuf_role)role, name, (store_type)store, shape.v, (uint32_t)shape.n);
+    kbuf *b =
+        kernel_buf(r->k, (kbuf_role)role, name, (store_type)store, shape.v, (uint32_t)shape.n);
     define(r, b->name, b, NULL);
     read_buf_tail(r, b);
 }

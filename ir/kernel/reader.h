@@ -17,14 +17,14 @@ typedef struct meaning {
 
 typedef struct reader {
     lexer lex;
-    token t;          /* the word to look at */
+    token t; /* the word to look at */
     uint32_t file;
-    uint32_t end;     /* where the word before ended */
+    uint32_t end; /* where the word before ended */
     diags *ds;
-    bool failed;      /* an error was reported: everything returns */
+    bool failed; /* an error was reported: everything returns */
     unsigned depth;
     kernel *k;
-    meaning *slots;   /* open addressing, at most half full */
+    meaning *slots; /* open addressing, at most half full */
     size_t cap, n;
 } reader;
 

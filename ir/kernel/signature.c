@@ -1,5 +1,5 @@
-/* signature.c: the interface of a graph as an empty kernel: what the schedule begins with, and all that the
- * reflection record and the C header need. */
+/* signature.c: the interface of a graph as an empty kernel: what the schedule begins with, and all
+ * that the reflection record and the C header need. */
 #include "ir/kernel/kernel.h"
 
 static kbuf *leaf_buf(kernel *k, kbuf_role role, const value *v)

@@ -1,6 +1,6 @@
-/* verify.c: the rules a kernel keeps (ir/IR.md, section 4): types, scopes, unique names, buffer ranks. That loads
- * of optional inputs stand under `given` and that indices are in range are the schedule's duty; tests check
- * them by running kernels. */
+/* verify.c: the rules a kernel keeps (ir/IR.md, section 4): types, scopes, unique names, buffer
+ * ranks. That loads of optional inputs stand under `given` and that indices are in range are the
+ * schedule's duty; tests check them by running kernels. */
 #include <string.h>
 
 #include "ir/graph/scratch.h"
@@ -127,7 +127,8 @@ static void verify_expr(check *c, const kexpr *e)
         if (e->dt != value_type(c, e->buf))
             fault(c, "a load from %s has type %s", e->buf->name, dtype_text[e->dt]);
         if (e->buf->role == KB_OUTPUT && !keeps_values(c, e->buf))
-            fault(c, "output %s is read back from %s", e->buf->name, store_table[e->buf->store].text);
+            fault(c, "output %s is read back from %s", e->buf->name,
+                  store_table[e->buf->store].text);
         break;
     case KX_GIVEN:
         if (known_buf(c, e->buf) && (!e->buf->optional || e->dt != DT_BOOL))

@@ -40,7 +40,10 @@ expect 1 "$ATTNC" dump layer.ir --after=no-such-pass
 says err "there is no pass named 'no-such-pass'"
 expect 1 "$ATTNC" opt layer.ir --passes=no-such-pass
 says err "no-such-pass"
+expect 0 "$ATTNC" opt --help
+cp out help
 while read -r pass; do
+    grep -q "^  $pass " help || fault "attnc opt --help does not list $pass"
     expect 0 "$ATTNC" dump layer.ir --after="$pass"
     cp out after.ir
     expect 0 "$ATTNC" opt after.ir

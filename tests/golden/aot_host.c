@@ -17,8 +17,9 @@
 #include "runtime/io/io.h"
 #include "runtime/solve.h"
 
-#define GUARD   64
-#define GARBAGE 0xFF /* in results it stands out: NaN as a real, -1 as an int */
+#define GUARD_BYTES 64 /* behind each block */
+#define GUARD_BYTE  0xA5
+#define GARBAGE     0xFF /* in results it stands out: NaN as a real, -1 as an int */
 
 static _Noreturn void fail(const char *format, ...)
 {
@@ -144,18 +145,19 @@ typedef struct block {
 
 static block block_new(size_t size)
 {
-    size_t whole = (size + GUARD + ATTN_BLOCK_ALIGN - 1) / ATTN_BLOCK_ALIGN * ATTN_BLOCK_ALIGN;
+    size_t whole =
+        (size + GUARD_BYTES + ATTN_BLOCK_ALIGN - 1) / ATTN_BLOCK_ALIGN * ATTN_BLOCK_ALIGN;
     block b = {.p = whole > size ? aligned_alloc(ATTN_BLOCK_ALIGN, whole) : NULL, .size = size};
     if (!b.p)
         fail("out of memory");
     memset(b.p, GARBAGE, size);
-    memset(b.p + size, GUARD_BYTE, GUARD);
+    memset(b.p + size, GUARD_BYTE, GUARD_BYTES);
     return b;
 }
 
 static void block_check(const block *b, const char *what)
 {
-    for (size_t i = 0; i < GUARD; i++) {
+    for (size_t i = 0; i < GUARD_BYTES; i++) {
         if (b->p[b->size + i] != GUARD_BYTE)
             fail("a byte behind %s was written (offset %zu + %zu)", what, b->size, i);
     }

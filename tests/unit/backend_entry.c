@@ -1,5 +1,6 @@
-/* backend_entry.c: the C interface of compiled kernels: what is refused and how, families, optional inputs,
- * empty tensors, the workspace, the reflection record; several models, modules and threads. */
+/* backend_entry.c: the C interface of compiled kernels: what is refused and how, families, optional
+ * inputs, empty tensors, the workspace, the reflection record; several models, modules and threads.
+ */
 #include "tests/unit/backend_support.h"
 
 #include <check.h>
@@ -17,7 +18,8 @@ static attn_status run(const backend_entry *e, const int64_t *sizes, const void 
     return e->run(sizes, params, NULL, inputs, outputs, workspace, NULL);
 }
 
-/* ---- Refusals ------------------------------------------------------------------------------------ */
+/* ---- Refusals
+ * ------------------------------------------------------------------------------------ */
 
 static const char twice[] = "kernel @twice real f32 {\n"
                             "  dims N, M\n"
@@ -167,12 +169,13 @@ START_TEST(dim_conditions)
 {
     bench b;
     bench_init(&b);
-    backend_entry e = bench_run(&b, "f",
-                                "kernel @f real f32 {\n  dims N, H, G\n  check G <= N \"few groups\"\n"
-                                "  check N == 2*H \"halves\"\n"
-                                "  buffer y : output i64[6] \"y\"\n  y[0] = {N / G}\n  y[1] = {N // 3}\n"
-                                "  y[2] = {N % 3}\n  y[3] = {max(N, G)}\n  y[4] = {min(H, G)}\n"
-                                "  y[5] = {N*H - G}\n}\n");
+    backend_entry e =
+        bench_run(&b, "f",
+                  "kernel @f real f32 {\n  dims N, H, G\n  check G <= N \"few groups\"\n"
+                  "  check N == 2*H \"halves\"\n"
+                  "  buffer y : output i64[6] \"y\"\n  y[0] = {N / G}\n  y[1] = {N // 3}\n"
+                  "  y[2] = {N % 3}\n  y[3] = {max(N, G)}\n  y[4] = {min(H, G)}\n"
+                  "  y[5] = {N*H - G}\n}\n");
     int64_t y[6];
     void *out[] = {y};
     const int64_t good[] = {8, 4, 2};
@@ -180,8 +183,8 @@ START_TEST(dim_conditions)
     const int64_t want[] = {4, 2, 2, 8, 2, 30};
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(y[i], want[i]);
-    static const int64_t bad[][3] = {{8, 4, 9}, {8, 3, 2}, {8, 4, 3}, {8, 4, 0}, {0, 0, 0},
-                                     {DIM_LIMIT, DIM_LIMIT / 2, 1}};
+    static const int64_t bad[][3] = {{8, 4, 9}, {8, 3, 2}, {8, 4, 3},
+                                     {8, 4, 0}, {0, 0, 0}, {DIM_LIMIT, DIM_LIMIT / 2, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         ck_assert_int_eq(run(&e, bad[i], NULL, NULL, out, NULL), ATTN_DIM);
     bench_done(&b);
@@ -192,14 +195,15 @@ START_TEST(data_checks)
 {
     bench b;
     bench_init(&b);
-    backend_entry e = bench_run(&b, "f",
-                                "kernel @f real f32 {\n  dims N, M\n  buffer ids : input i64[N] \"ids\"\n"
-                                "  buffer x : input f32[M] \"x\"\n  buffer y : output f32[N] \"y\"\n"
-                                "  for i in 0 .. N {\n    let id : i64 = ids[i]\n"
-                                "    let ok : bool = and(le(0, id), lt(id, M))\n"
-                                "    check ok else INDEX\n"
-                                "    check not(overflows.mul(id, id)) else INT\n"
-                                "    y[i] = select(ok, x[id], 0.0)\n  }\n}\n");
+    backend_entry e =
+        bench_run(&b, "f",
+                  "kernel @f real f32 {\n  dims N, M\n  buffer ids : input i64[N] \"ids\"\n"
+                  "  buffer x : input f32[M] \"x\"\n  buffer y : output f32[N] \"y\"\n"
+                  "  for i in 0 .. N {\n    let id : i64 = ids[i]\n"
+                  "    let ok : bool = and(le(0, id), lt(id, M))\n"
+                  "    check ok else INDEX\n"
+                  "    check not(overflows.mul(id, id)) else INT\n"
+                  "    y[i] = select(ok, x[id], 0.0)\n  }\n}\n");
     enum { N = 100, M = 5 };
     int64_t ids[N];
     const float x[M] = {1, 2, 3, 4, 5};
@@ -223,7 +227,8 @@ START_TEST(data_checks)
 }
 END_TEST
 
-/* ---- Families ------------------------------------------------------------------------------------ */
+/* ---- Families
+ * ------------------------------------------------------------------------------------ */
 
 static const char stack[] = "kernel @stack real f32 {\n"
                             "  dims N\n"
@@ -286,7 +291,8 @@ START_TEST(families)
 }
 END_TEST
 
-/* ---- The record ---------------------------------------------------------------------------------- */
+/* ---- The record
+ * ---------------------------------------------------------------------------------- */
 
 static void same_extent(const attn_extent *a, const attn_extent *b)
 {
@@ -351,7 +357,8 @@ START_TEST(record)
 }
 END_TEST
 
-/* ---- Several at once ----------------------------------------------------------------------------- */
+/* ---- Several at once
+ * ----------------------------------------------------------------------------- */
 
 /* Two modules with equal names in one process; each lives and dies by itself. */
 START_TEST(two_modules)
@@ -359,8 +366,9 @@ START_TEST(two_modules)
     bench a, b;
     bench_init(&a);
     bench_init(&b);
-    static const char text[] = "kernel @f real f64 {\n  dims N\n  buffer x : input f64[N] \"x\"\n"
-                               "  buffer y : output f64[N] \"y\"\n  for i in 0 .. N {\n    y[i] = %s(x[i])\n  }\n}\n";
+    static const char text[] =
+        "kernel @f real f64 {\n  dims N\n  buffer x : input f64[N] \"x\"\n"
+        "  buffer y : output f64[N] \"y\"\n  for i in 0 .. N {\n    y[i] = %s(x[i])\n  }\n}\n";
     backend_entry ea = bench_run(&a, "f", arena_printf(a.a, text, "exp"));
     backend_entry eb = bench_run(&b, "f", arena_printf(b.a, text, "neg"));
     const double x[] = {1, 2, 3};
@@ -414,7 +422,9 @@ START_TEST(threads)
     bench b;
     bench_init(&b);
     backend_entry e = bench_run(&b, "twice", twice);
-    worker w[4] = {{&e, 1, false, false}, {&e, 1000, false, false}, {NULL, 5, true, false},
+    worker w[4] = {{&e, 1, false, false},
+                   {&e, 1000, false, false},
+                   {NULL, 5, true, false},
                    {NULL, 7, true, false}};
     pthread_t t[4];
     for (int i = 0; i < 4; i++)
@@ -444,7 +454,8 @@ START_TEST(environment)
 END_TEST
 #endif
 
-/* ---- The user's mistakes ------------------------------------------------------------------------- */
+/* ---- The user's mistakes
+ * ------------------------------------------------------------------------- */
 
 static const char *errors_of(bench *b, const char *text, const backend_options *o)
 {
@@ -461,14 +472,21 @@ START_TEST(mistakes)
         const char *text, *want;
         backend_options o;
     } cases[] = {
-        {"kernel @f real f32 {\n  dims N\n  buffer a : input f32[N] \"a.b\"\n  buffer b : input f32[N] \"a_b\"\n}\n",
-         "both called a_b", {.level = 1}},
+        {"kernel @f real f32 {\n  dims N\n  buffer a : input f32[N] \"a.b\"\n  buffer b : input "
+         "f32[N] \"a_b\"\n}\n",
+         "both called a_b",
+         {.level = 1}},
         {"kernel @f real f32 {\n  dims L, N\n  buffer W : param f32[L, N] \"W\" family 1\n}\n",
-         "number of tensors in the family W", {.level = 1}},
-        {"kernel @f real f32 {\n  dims N\n}\n", "processor 'haswel' is not known", {.cpu = "haswel"}},
+         "number of tensors in the family W",
+         {.level = 1}},
+        {"kernel @f real f32 {\n  dims N\n}\n",
+         "processor 'haswel' is not known",
+         {.cpu = "haswel"}},
         {"kernel @f real f32 {\n  dims N\n}\n", "did you mean 'haswell'", {.cpu = "haswel"}},
         {"kernel @f real f32 {\n  dims N\n}\n", "no code generator", {.triple = "vax-dec-ultrix"}},
-        {"kernel @f real f32 {\n  dims N\n}\n", "64-bit", {.triple = "i386-linux-gnu", .cpu = NULL}},
+        {"kernel @f real f32 {\n  dims N\n}\n",
+         "64-bit",
+         {.triple = "i386-linux-gnu", .cpu = NULL}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bench b;

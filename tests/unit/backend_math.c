@@ -1,8 +1,11 @@
-/* backend_math.c: the f32 functions of vecmath against libm in double, by error in units of the last place.
+/* backend_math.c: the f32 functions of vecmath against libm in double, by error in units of the
+ * last place.
  *
  *     backend_math            a few million arguments of each function, all ends, and pow
  *     backend_math --all      all 2^32 arguments (minutes)
+ *     backend_math --stride=N every N-th argument
  *     backend_math --cpu=X    for another processor than the native one
+ *     backend_math --level=N  at another optimisation level than 2
  *
  * Not a Check program: it prints what it measures. */
 #include "tests/unit/backend_support.h"
@@ -29,9 +32,9 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {"exp", exp, 2, true},     {"exp2", exp2, 2, true},   {"expm1", expm1, 2, false},
-    {"tanh", tanh, 3, false},  {"sigmoid", sigmoid, 3, true}, {"log", log, 2, false},
-    {"log1p", log1p, 2, false}, {"erf", erf, 2, false},   {"sin", sin, 2, false},
+    {"exp", exp, 2, true},      {"exp2", exp2, 2, true},       {"expm1", expm1, 2, false},
+    {"tanh", tanh, 3, false},   {"sigmoid", sigmoid, 3, true}, {"log", log, 2, false},
+    {"log1p", log1p, 2, false}, {"erf", erf, 2, false},        {"sin", sin, 2, false},
     {"cos", cos, 2, false},
 };
 
@@ -102,17 +105,20 @@ static void measure(const function *f, const backend_entry *e, const float *x, f
 /* Every k-th f32 there is: both signs, denormals, infinities, NaNs. */
 static bool check_function(const function *f, const backend_options *o, uint32_t stride)
 {
-    static const float ends[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, 0x1p-149f, -0x1p-149f,
-                                 0x1p-126f, -0x1p-126f, 88.72283f, 88.72284f, 88.72285f, -87.33654f,
-                                 -87.33655f, -103.9f, -104.1f, 128.0f, 127.99999f, -126.0f,
-                                 -126.00001f, 0x1p23f, 0x1.000002p23f, 0x1.fffffep22f, 0x1.fffffep127f};
+    static const float ends[] = {
+        0.0f,        -0.0f,     1.0f,           -1.0f,          INFINITY,
+        -INFINITY,   0x1p-149f, -0x1p-149f,     0x1p-126f,      -0x1p-126f,
+        88.72283f,   88.72284f, 88.72285f,      -87.33654f,     -87.33655f,
+        -103.9f,     -104.1f,   128.0f,         127.99999f,     -126.0f,
+        -126.00001f, 0x1p23f,   0x1.000002p23f, 0x1.fffffep22f, 0x1.fffffep127f};
     bench b;
     bench_init(&b);
-    const char *text = arena_printf(b.a,
-                                    "kernel @f real f32 {\n  dims N\n  buffer x : input f32[N] \"x\"\n"
-                                    "  buffer y : output f32[N] \"y\"\n"
-                                    "  for i in 0 .. N {\n    y[i] = %s(x[i])\n  }\n}\n",
-                                    f->name);
+    const char *text =
+        arena_printf(b.a,
+                     "kernel @f real f32 {\n  dims N\n  buffer x : input f32[N] \"x\"\n"
+                     "  buffer y : output f32[N] \"y\"\n"
+                     "  for i in 0 .. N {\n    y[i] = %s(x[i])\n  }\n}\n",
+                     f->name);
     bench_kernel(&b, text);
     bench_compile(&b, o);
     backend_entry e = bench_entry(&b, "f");
@@ -136,14 +142,15 @@ static bool check_function(const function *f, const backend_options *o, uint32_t
         measure(f, &e, x, y, n, &w);
     }
     bool ok = w.ulps <= f->bound;
-    printf("%-8s max %.3f ulp at %a (%a), bound %g%s\n", f->name, w.ulps, (double)w.at, (double)w.got,
-           f->bound, ok ? "" : "  FAILED");
+    printf("%-8s max %.3f ulp at %a (%a), bound %g%s\n", f->name, w.ulps, (double)w.at,
+           (double)w.got, f->bound, ok ? "" : "  FAILED");
     fflush(stdout);
     bench_done(&b);
     return ok;
 }
 
-/* ---- pow: pairs ---------------------------------------------------------------------------------- */
+/* ---- pow: pairs
+ * ---------------------------------------------------------------------------------- */
 
 static uint64_t next(uint64_t *state)
 {
@@ -155,10 +162,11 @@ static uint64_t next(uint64_t *state)
 
 static bool check_pow(const backend_options *o, int64_t pairs)
 {
-    static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f,
-                                    1.5f, -2.5f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
-                                    0x1p127f, -0x1p127f, 0x1p24f, -0x1p24f, 16777215.0f, 0x1p30f,
-                                    1.0000001f, 0.99999994f};
+    static const float special[] = {0.0f,      -0.0f,       1.0f,     -1.0f,      2.0f,
+                                    -2.0f,     3.0f,        -3.0f,    0.5f,       -0.5f,
+                                    1.5f,      -2.5f,       INFINITY, -INFINITY,  NAN,
+                                    0x1p-149f, -0x1p-149f,  0x1p127f, -0x1p127f,  0x1p24f,
+                                    -0x1p24f,  16777215.0f, 0x1p30f,  1.0000001f, 0.99999994f};
     enum { S = sizeof special / sizeof special[0] };
     bench b;
     bench_init(&b);
@@ -213,8 +221,12 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             stride = 1;
+        else if (strncmp(argv[i], "--stride=", 9) == 0 && atoi(argv[i] + 9) > 0)
+            stride = (uint32_t)atoi(argv[i] + 9);
         else if (strncmp(argv[i], "--cpu=", 6) == 0)
             o.cpu = argv[i] + 6;
+        else if (strncmp(argv[i], "--level=", 8) == 0)
+            o.level = atoi(argv[i] + 8);
         else
             only = argv[i];
     }

@@ -130,13 +130,14 @@ START_TEST(near_names)
     } cases[] = {{"sofmax", "softmax"},
                  {"sotfmax", "softmax"},
                  {"hiddne", "hidden"},
-                 {"HIDDEN", "Hidden"},
+                 {"HIDDEN", "hidden"},
                  {"g", NULL},
                  {"scael", "scale"},
                  {"weight_ih_10", "weight_ih_l0"},
                  {"unrelated", NULL},
                  {"", NULL},
-                 {"softmax", NULL}};
+                 {"softmax", NULL},
+                 {"hidden", "Hidden"}};
     mem m = {0};
     arena *a = arena_new(&m);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

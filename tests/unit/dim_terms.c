@@ -129,9 +129,24 @@ END_TEST
 /* Every proof holds on a grid of values, and whatever folds has the value of what it stands for. */
 START_TEST(proofs_hold)
 {
-    const char *const text[] = {"T", "S", "T + S", "T*S", "T // 3", "T % 3", "T // (S + 1)", "max(T, S)",
-                                "min(T, 2)", "T - S", "max(T - S, 0)", "2*(T // 2)", "(T % (S + 1)) + 1",
-                                "min(T, S) * 2", "max(T, S) - min(T, S)", "-T", "3", "(T + 2) // 3 * 3"};
+    const char *const text[] = {"T",
+                                "S",
+                                "T + S",
+                                "T*S",
+                                "T // 3",
+                                "T % 3",
+                                "T // (S + 1)",
+                                "max(T, S)",
+                                "min(T, 2)",
+                                "T - S",
+                                "max(T - S, 0)",
+                                "2*(T // 2)",
+                                "(T % (S + 1)) + 1",
+                                "min(T, S) * 2",
+                                "max(T, S) - min(T, S)",
+                                "-T",
+                                "3",
+                                "(T + 2) // 3 * 3"};
     size_t n = sizeof text / sizeof text[0];
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
@@ -201,7 +216,8 @@ END_TEST
 
 START_TEST(names)
 {
-    const char *const name[] = {"a", "x1.y", "true", "it's", "", "a b", "1a", "\xce\xb1", "a..b", "\n"};
+    const char *const name[] = {"a",   "x1.y", "true",     "it's", "",
+                                "a b", "1a",   "\xce\xb1", "a..b", "\n"};
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
         strbuf b = {.a = s.a};
         const char *back = NULL;

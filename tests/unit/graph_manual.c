@@ -18,7 +18,8 @@ static char *read_file(fixture *s, const char *path)
     return b.s;
 }
 
-/* The next indented text that begins with `graph @`, four blanks taken away; NULL after the last. */
+/* The next indented text that begins with `graph @`, four blanks taken away; NULL after the last.
+ */
 static const char *next_graph(fixture *s, const char **at)
 {
     const char *start = strstr(*at, "\n    graph @");
@@ -42,8 +43,8 @@ int main(int argc, char **argv)
     const char *at = argc > 1 ? read_file(&s, argv[1]) : NULL;
     int n = 0, failed = 0;
     for (const char *text; at && (text = next_graph(&s, &at)) != NULL; n++) {
-        module *m = module_parse(s.a, s.names, &s.ds,
-                                 source_add(&s.sources, "IR.md", text, strlen(text)));
+        module *m =
+            module_parse(s.a, s.names, &s.ds, source_add(&s.sources, "IR.md", text, strlen(text)));
         const char *printed = m ? print_one(&s, m->graphs.v[0]) : "(not at all)\n";
         if (strcmp(text, printed) != 0) {
             printf("the manual shows\n%sbut it prints as\n%s", text, printed);
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
     diags_print(&s.ds, stdout, false);
     close_fixture(&s);
     if (n < 2)
-        printf("found %d graphs in %s, expected two or more\n", n, argc > 1 ? argv[1] : "(no file)");
+        printf("found %d graphs in %s, expected two or more\n", n,
+               argc > 1 ? argv[1] : "(no file)");
     return n < 2 || failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -77,7 +77,8 @@ static void fill(fixture *s, const value *v, const int64_t *syms, const double *
         else
             t->f[k] = (*numbers)[k];
     }
-    *numbers += n;
+    if (n)
+        *numbers += n;
 }
 
 run run_graph(fixture *s, const graph *g, const int64_t *symbols, const double *numbers,

@@ -218,9 +218,10 @@ END_TEST
 
 START_TEST(several_graphs)
 {
-    const char *text = "graph @a real f32 {\n  %x = input \"x\" f32 : f32<>\n  output \"y\" f32 %x[]\n}\n"
-                       "\n"
-                       "graph @b real f64 {\n  %x = input \"x\" f32 : f64<>\n  output \"y\" f64 %x[]\n}\n";
+    const char *text =
+        "graph @a real f32 {\n  %x = input \"x\" f32 : f32<>\n  output \"y\" f32 %x[]\n}\n"
+        "\n"
+        "graph @b real f64 {\n  %x = input \"x\" f32 : f64<>\n  output \"y\" f64 %x[]\n}\n";
     strbuf b = {.a = s.a};
     module *m = read_text(&s, text);
     ck_assert_uint_eq(m->graphs.n, 2);

@@ -1,5 +1,6 @@
 /* graph_wrong.c: the reader on wrong and on hostile text. The wording of common faults is tested by
- * tests/invalid; here are faults that need no wording: that nothing crashes, hangs or gets through. */
+ * tests/invalid; here are faults that need no wording: that nothing crashes, hangs or gets through.
+ */
 #include <stdlib.h>
 #include <time.h>
 
@@ -53,7 +54,8 @@ static bool survives(const char *text, size_t n)
         return false;
     strbuf once = {.a = s.a}, twice = {.a = s.a};
     module_print(m, &once);
-    m = module_parse(s.a, s.names, &s.ds, source_add(&s.sources, "again.ir", sb_text(&once), once.n));
+    m = module_parse(s.a, s.names, &s.ds,
+                     source_add(&s.sources, "again.ir", sb_text(&once), once.n));
     ck_assert_msg(m != NULL, "does not read back:\n%s", sb_text(&once));
     module_print(m, &twice);
     ck_assert_str_eq(sb_text(&once), sb_text(&twice));
@@ -204,7 +206,8 @@ static bool try_failing(size_t n)
     return f.m.count < f.m.fail_at;
 }
 
-/* Whatever allocation fails, nothing leaks: the failure comes out at the session's recovery point. */
+/* Whatever allocation fails, nothing leaks: the failure comes out at the session's recovery point.
+ */
 START_TEST(out_of_memory)
 {
     size_t n = 1;

@@ -1,4 +1,5 @@
-/* kernel_build.c: constructors, unique names, and what the verifier finds in kernels that were built wrong. */
+/* kernel_build.c: constructors, unique names, and what the verifier finds in kernels that were
+ * built wrong. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,9 +109,8 @@ static void break_names(session *s)
 
 static void break_stranger(session *s)
 {
-    session t;
-    open_session(&t);
-    kvar *v = kernel_var(t.k, "v", DT_F32, false);
+    kernel *other = kernel_new(s->a, s->k->names, s->k->dims, "other", DT_F32);
+    kvar *v = kernel_var(other, "v", DT_F32, false);
     put(s, s->z, kx_var(s->k, v));
 }
 
@@ -129,13 +129,13 @@ static const struct {
     void (*run)(session *s);
     const char *message;
 } faults[] = {
-    {break_scope, "behind the block"},     {break_order, "before it is defined"},
-    {break_twice, "defined twice"},        {break_set, "cannot be set"},
-    {break_input, "is stored to"},         {break_narrow, "read back"},
-    {break_rank, "indexed by 0"},          {break_type, "not f32"},
-    {break_step, "has the step 0"},        {break_status, "unknown status"},
-    {break_names, "used twice"},           {break_stranger, "not of this kernel"},
-    {break_optional, "optional and no"},   {break_order_of_buffers, "later role"},
+    {break_scope, "behind the block"},   {break_order, "before it is defined"},
+    {break_twice, "defined twice"},      {break_set, "cannot be set"},
+    {break_input, "is stored to"},       {break_narrow, "read back"},
+    {break_rank, "indexed by 0"},        {break_type, "not f32"},
+    {break_step, "has the step 0"},      {break_status, "unknown status"},
+    {break_names, "used twice"},         {break_stranger, "not of this kernel"},
+    {break_optional, "optional and no"}, {break_order_of_buffers, "later role"},
 };
 
 START_TEST(found)
@@ -174,7 +174,8 @@ START_TEST(types)
 {
     session s;
     open_session(&s);
-    const dtype f2[3] = {DT_F32, DT_F32}, mixed[3] = {DT_F32, DT_I64}, sel[3] = {DT_BOOL, DT_I64, DT_I64};
+    const dtype f2[3] = {DT_F32, DT_F32}, mixed[3] = {DT_F32, DT_I64},
+                sel[3] = {DT_BOOL, DT_I64, DT_I64};
     const dtype i2[3] = {DT_I64, DT_I64}, b2[3] = {DT_BOOL, DT_BOOL};
     ck_assert_int_eq(kernel_op_type(s.k, OP_add, f2), DT_F32);
     ck_assert_int_eq(kernel_op_type(s.k, OP_add, mixed), DT_NONE);

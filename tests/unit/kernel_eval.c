@@ -1,4 +1,5 @@
-/* kernel_eval.c: see kernel_eval.h. It shares no code with the backend, so that the two can be compared. */
+/* kernel_eval.c: see kernel_eval.h. It shares no code with the backend, so that the two can be
+ * compared. */
 #include "tests/unit/kernel_eval.h"
 
 #include <math.h>
@@ -66,29 +67,53 @@ static double rounded(const machine *m, double x)
 static double real_op(machine *m, op_id op, double a, double b)
 {
     switch (op) {
-    case OP_neg: return -a;
-    case OP_add: return a + b;
-    case OP_sub: return a - b;
-    case OP_mul: return a * b;
-    case OP_abs: return fabs(a);
-    case OP_sign: return isnan(a) ? a : (a > 0) - (a < 0);
-    case OP_max: return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
-    case OP_min: return isnan(a) || isnan(b) ? (double)NAN : a < b ? a : b;
-    case OP_div: return a / b;
-    case OP_pow: return pow(a, b);
-    case OP_sqrt: return sqrt(a);
-    case OP_exp: return exp(a);
-    case OP_exp2: return exp2(a);
-    case OP_log: return log(a);
-    case OP_log1p: return log1p(a);
-    case OP_expm1: return expm1(a);
-    case OP_tanh: return tanh(a);
-    case OP_sigmoid: return 1 / (1 + exp(-a));
-    case OP_erf: return erf(a);
-    case OP_sin: return sin(a);
-    case OP_cos: return cos(a);
-    case OP_weigh: return a == 0 ? 0 : a * b;
-    default: fault(m, "%s is no operation on reals", op_table[op].text); return 0;
+    case OP_neg:
+        return -a;
+    case OP_add:
+        return a + b;
+    case OP_sub:
+        return a - b;
+    case OP_mul:
+        return a * b;
+    case OP_abs:
+        return fabs(a);
+    case OP_sign:
+        return isnan(a) ? a : (a > 0) - (a < 0);
+    case OP_max:
+        return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+    case OP_min:
+        return isnan(a) || isnan(b) ? (double)NAN : a < b ? a : b;
+    case OP_div:
+        return a / b;
+    case OP_pow:
+        return pow(a, b);
+    case OP_sqrt:
+        return sqrt(a);
+    case OP_exp:
+        return exp(a);
+    case OP_exp2:
+        return exp2(a);
+    case OP_log:
+        return log(a);
+    case OP_log1p:
+        return log1p(a);
+    case OP_expm1:
+        return expm1(a);
+    case OP_tanh:
+        return tanh(a);
+    case OP_sigmoid:
+        return 1 / (1 + exp(-a));
+    case OP_erf:
+        return erf(a);
+    case OP_sin:
+        return sin(a);
+    case OP_cos:
+        return cos(a);
+    case OP_weigh:
+        return a == 0 ? 0 : a * b;
+    default:
+        fault(m, "%s is no operation on reals", op_table[op].text);
+        return 0;
     }
 }
 
@@ -102,23 +127,36 @@ static int64_t int_op(machine *m, op_id op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     switch (op) {
-    case OP_neg: return (int64_t)(0 - x);
-    case OP_add: return (int64_t)(x + y);
-    case OP_sub: return (int64_t)(x - y);
-    case OP_mul: return (int64_t)(x * y);
-    case OP_abs: return a < 0 ? (int64_t)(0 - x) : a;
-    case OP_sign: return (a > 0) - (a < 0);
-    case OP_max: return a > b ? a : b;
-    case OP_min: return a < b ? a : b;
-    case OP_bitand: return a & b;
+    case OP_neg:
+        return (int64_t)(0 - x);
+    case OP_add:
+        return (int64_t)(x + y);
+    case OP_sub:
+        return (int64_t)(x - y);
+    case OP_mul:
+        return (int64_t)(x * y);
+    case OP_abs:
+        return a < 0 ? (int64_t)(0 - x) : a;
+    case OP_sign:
+        return (a > 0) - (a < 0);
+    case OP_max:
+        return a > b ? a : b;
+    case OP_min:
+        return a < b ? a : b;
+    case OP_bitand:
+        return a & b;
     case OP_idiv:
     case OP_imod:
         if (b == 0 || (a == INT64_MIN && b == -1)) {
             fault(m, "%s of %lld by %lld", op_table[op].text, (long long)a, (long long)b);
             return 0;
         }
-        return op == OP_idiv ? floor_div(a, b) : (a % b != 0 && (a < 0) != (b < 0)) ? a % b + b : a % b;
-    default: fault(m, "%s is no operation on ints", op_table[op].text); return 0;
+        return op == OP_idiv                        ? floor_div(a, b)
+               : (a % b != 0 && (a < 0) != (b < 0)) ? a % b + b
+                                                    : a % b;
+    default:
+        fault(m, "%s is no operation on ints", op_table[op].text);
+        return 0;
     }
 }
 
@@ -126,20 +164,28 @@ static bool overflows(op_id op, int64_t a, int64_t b)
 {
     int64_t z;
     switch (op) {
-    case OP_add: return __builtin_add_overflow(a, b, &z);
-    case OP_sub: return __builtin_sub_overflow(a, b, &z);
-    case OP_mul: return __builtin_mul_overflow(a, b, &z);
-    default: return a == INT64_MIN;
+    case OP_add:
+        return __builtin_add_overflow(a, b, &z);
+    case OP_sub:
+        return __builtin_sub_overflow(a, b, &z);
+    case OP_mul:
+        return __builtin_mul_overflow(a, b, &z);
+    default:
+        return a == INT64_MIN;
     }
 }
 
 static bool compare(op_id op, bool less, bool equal, bool ordered)
 {
     switch (op) {
-    case OP_eq: return equal;
-    case OP_ne: return !equal;
-    case OP_lt: return less;
-    default: return ordered && (less || equal);
+    case OP_eq:
+        return equal;
+    case OP_ne:
+        return !equal;
+    case OP_lt:
+        return less;
+    default:
+        return ordered && (less || equal);
     }
 }
 
@@ -167,14 +213,20 @@ static val eval_op(machine *m, const kexpr *e)
         c = eval(m, e->args[2]);
     bool real = is_real(e->args[0]->dt);
     switch (e->op) {
-    case OP_select: return a.i ? b : c;
-    case OP_and: return (val){.i = a.i && b.i};
-    case OP_or: return (val){.i = a.i || b.i};
-    case OP_not: return (val){.i = !a.i};
-    case OP_real: return (val){.f = rounded(m, (double)a.i)};
+    case OP_select:
+        return a.i ? b : c;
+    case OP_and:
+        return (val){.i = a.i && b.i};
+    case OP_or:
+        return (val){.i = a.i || b.i};
+    case OP_not:
+        return (val){.i = !a.i};
+    case OP_real:
+        return (val){.f = rounded(m, (double)a.i)};
     case OP_floor:
     case OP_ceil:
-    case OP_round: return (val){.i = to_int(m, e->op, a.f)};
+    case OP_round:
+        return (val){.i = to_int(m, e->op, a.f)};
     case OP_eq:
     case OP_ne:
     case OP_lt:
@@ -182,7 +234,8 @@ static val eval_op(machine *m, const kexpr *e)
         if (real)
             return (val){.i = compare(e->op, a.f < b.f, a.f == b.f, !isnan(a.f) && !isnan(b.f))};
         return (val){.i = compare(e->op, a.i < b.i, a.i == b.i, true)};
-    default: break;
+    default:
+        break;
     }
     if (real)
         return (val){.f = rounded(m, real_op(m, e->op, a.f, b.f))};

@@ -1,14 +1,15 @@
 /* kernel_eval.h: runs a kernel by walking it: for tests only, slow and suspicious.
  *
- * Every load and store is checked: in range, of a buffer that is there, of an element that was written, and
- * not of one that the test has poisoned (what a predicate excludes). f32 kernels round every result. */
+ * Every load and store is checked: in range, of a buffer that is there, of an element that was
+ * written, and not of one that the test has poisoned (what a predicate excludes). f32 kernels round
+ * every result. */
 #ifndef ATTNC_TESTS_KERNEL_EVAL_H
 #define ATTNC_TESTS_KERNEL_EVAL_H
 
 #include "ir/kernel/kernel.h"
 
 typedef struct eval_buf {
-    bool absent;   /* an optional input that was not given */
+    bool absent; /* an optional input that was not given */
     size_t n;
     double *f;     /* real buffers */
     int64_t *i;    /* int and bool buffers */
@@ -22,7 +23,8 @@ typedef struct eval_result {
     size_t steps;      /* statements run */
 } eval_result;
 
-/* `bufs`: one for each buffer of the kernel; inputs and params filled by the caller, the others made here. */
+/* `bufs`: one for each buffer of the kernel; inputs and params filled by the caller, the others
+ * made here. */
 eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs);
 
 /* What a real becomes when it is stored as st. */

@@ -1,5 +1,5 @@
-/* kernel_text.c: kernels as text: what is printed reads back, wrong text is refused with a place, and any text
- * is survived. */
+/* kernel_text.c: kernels as text: what is printed reads back, wrong text is refused with a place,
+ * and any text is survived. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const char every_form[] =
     "  check T <= E + 1 \"\"\n"
     "  buffer x : input f16[T, E] \"x\"\n"
     "  buffer n : input i64[] \"n\" optional\n"
-    "  buffer w : param bf16[3, E + T, max(E, T)] \"w\" family 1 from \"mem{l}\"\n"
+    "  buffer w : param bf16[3, T + E, max(T, E)] \"w\" family 1 from \"mem{l}\"\n"
     "  buffer h : output f32[T] \"h\"\n"
     "  buffer ok : output bool[] \"ok\"\n"
     "  buffer s : temp f32[]\n"
@@ -61,7 +61,7 @@ static const char every_form[] =
     "    if p {\n"
     "    }\n"
     "  }\n"
-    "  ok[] = eq(round(acc), {max(E, T)})\n"
+    "  ok[] = eq(round(acc), {max(T, E)})\n"
     "}\n";
 
 START_TEST(round_trip)
@@ -84,7 +84,9 @@ START_TEST(round_trip)
 }
 END_TEST
 
-#define HEAD "kernel @k real f32 {\n dims T\n buffer x : input f32[T] \"x\"\n buffer y : output f32[T] \"y\"\n"
+#define HEAD                                                                                       \
+    "kernel @k real f32 {\n dims T\n buffer x : input f32[T] \"x\"\n buffer y : output f32[T] "    \
+    "\"y\"\n"
 
 static const struct {
     const char *text, *message;
@@ -105,7 +107,8 @@ static const struct {
     {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] \"\\q\"\n}", "after `\\`"},
     {"kernel @k real f32 {\n dims T\n buffer x : local f32[T]\n}", "expected a role"},
     {"kernel @k real f32 {\n dims T\n buffer x : temp f8[T]\n}", "expected a storage type"},
-    {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] family 99999999999999999999\n}", "too large"},
+    {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] family 99999999999999999999\n}",
+     "too large"},
     {HEAD "y[0] = 1\n}", "must be f32, this is i64"},
     {HEAD "y[0.0] = 1.0\n}", "must be i64, this is f32"},
     {HEAD "y[] = 1.0\n}", "expected an expression"},

@@ -19,6 +19,12 @@
 #define SANITIZED 0
 #endif
 
+#ifdef __OPTIMIZE__
+#define SECONDS 1.0
+#else
+#define SECONDS 3.0
+#endif
+
 #define MILLION 1000000
 
 typedef struct text {
@@ -119,7 +125,7 @@ START_TEST(survives)
         ck_assert_ptr_nonnull(parsed_format(&p));
     }
     if (!SANITIZED)
-        ck_assert_double_lt((double)(clock() - begin) / CLOCKS_PER_SEC, 1.0);
+        ck_assert_double_lt((double)(clock() - begin) / CLOCKS_PER_SEC, SECONDS);
     parsed_free(&p);
 }
 END_TEST
@@ -128,10 +134,12 @@ END_TEST
  * lost. */
 START_TEST(out_of_memory)
 {
-    static const char text[] =
-        "fn f(x: [T], n: int = 3) -> [T] {\n  y[t] = [a; b] where x[t] < n else (\n"
-        "  # comment\n  param W: [(A, B), C] from \"w\"\n}\nfn g() { return 1 }\n";
-    size_t n = 0;
+    static const char *const texts[] = {
+        "fn f(x: [T], n: int = 3) -> [T] {\n  y[t] = [a; b] where x[t] < n else (1, 2)\n"
+        "  # comment\n  param W: [(A, B), C] from \"w\"\n}\nfn g() { return 1 }\n",
+        "fn f(x: [T] {\n  y[t] = [a; b\n  parm W: H\n",
+    };
+    const char *text = texts[_i];
     for (volatile size_t k = 1;; k++) {
         mem m = {.fail_at = k, .from_then_on = k % 2};
         jmp_buf back;
@@ -145,15 +153,15 @@ START_TEST(out_of_memory)
             uint32_t file = source_add(&sources, "t.attn", text, strlen(text));
             diags_init(&ds, a, &sources);
             ast_file *f = ast_parse(a, strtab_new(a), &ds, file);
+            ck_assert_int_eq(ds.n_errors != 0, _i);
             strbuf out = {.a = a};
-            ast_format(f, sources.files.v[file], &out);
-            n = m.count;
+            if (ds.n_errors == 0)
+                ast_format(f, sources.files.v[file], &out);
             arena_free(a);
             break;
         }
         arena_free(a);
     }
-    ck_assert_uint_gt(n, 1);
 }
 END_TEST
 
@@ -163,7 +171,7 @@ int main(void)
     TCase *c = tcase_create("hostile");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, survives, 0, (int)(sizeof hostile / sizeof hostile[0]));
-    tcase_add_test(c, out_of_memory);
+    tcase_add_loop_test(c, out_of_memory, 0, 2);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -32,7 +32,8 @@ static void check_op(op_id op, bool ints, const char *where, unsigned flags)
         strcat(args, i ? ", " : " ");
         strcat(args, swap ? operand(SIG_INT, i) : operand(sig, i));
     }
-    bool real = sig == SIG_REAL || sig == SIG_SELECT || sig == SIG_TOREAL || (sig == SIG_SAME && !ints);
+    bool real =
+        sig == SIG_REAL || sig == SIG_SELECT || sig == SIG_TOREAL || (sig == SIG_SAME && !ints);
     bool boolean = sig == SIG_BOOL || sig == SIG_CMP;
     const char *dt = real ? "f64" : boolean ? "bool" : "i64";
     snprintf(text, sizeof text,

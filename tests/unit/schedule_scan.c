@@ -1,4 +1,5 @@
-/* schedule_scan.c: recurrences: forward, backward, nested, with histories in outputs and in temps. */
+/* schedule_scan.c: recurrences: forward, backward, nested, with histories in outputs and in temps.
+ */
 #include <check.h>
 #include <string.h>
 
@@ -17,47 +18,44 @@ typedef struct row {
 
 static const row rows[] = {
     {"rnn",
-     RNN_HEAD
-     " %s = scan #0 t {\n"
-     "  %h.0 = history #0 0 \"h\" rows i : f32<b:B, i:T, h:H>\n"
-     "  %1 = read %h.0[b, t - 1, g] where 1 <= t : f32<b:B, t:T, g:H>\n"
-     "  %2 = contract %U, %1 over g : f32<h:H, b:B, t:T>\n"
-     "  %3 = add %wx, %2 : f32<h:H, b:B, t:T>\n  %h = tanh %3 : f32<h:H, b:B, t:T>\n"
-     "  %h.1 = append %h.0, %h at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
-     " %r = result %s 0 : f32<b:B, i:T, h:H>\n output \"h\" f32 %r[i, h, b]\n}\n",
+     RNN_HEAD " %s = scan #0 t {\n"
+              "  %h.0 = history #0 0 \"h\" rows i : f32<b:B, i:T, h:H>\n"
+              "  %1 = read %h.0[b, t - 1, g] where 1 <= t : f32<b:B, t:T, g:H>\n"
+              "  %2 = contract %U, %1 over g : f32<h:H, b:B, t:T>\n"
+              "  %3 = add %wx, %2 : f32<h:H, b:B, t:T>\n  %h = tanh %3 : f32<h:H, b:B, t:T>\n"
+              "  %h.1 = append %h.0, %h at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
+              " %r = result %s 0 : f32<b:B, i:T, h:H>\n output \"h\" f32 %r[i, h, b]\n}\n",
      "B=2 T=4 H=2 E=3", 0},
     {"rnn kept in a temp",
-     RNN_HEAD
-     " %s = scan #0 t {\n"
-     "  %h.0 = history #0 0 \"h\" rows i : f32<b:B, i:T, h:H>\n"
-     "  %1 = read %h.0[b, t - 1, g] where 1 <= t : f32<b:B, t:T, g:H>\n"
-     "  %2 = contract %U, %1 over g : f32<h:H, b:B, t:T>\n"
-     "  %3 = add %wx, %2 : f32<h:H, b:B, t:T>\n"
-     "  %k = read %h.0[b, t - 1, h] where 1 <= t : f32<b:B, t:T, h:H>\n"
-     "  %h = select t < %n, %3, %k : f32<t:T, b:B, h:H>\n"
-     "  %h.1 = append %h.0, %h at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
-     " %r = result %s 0 : f32<b:B, i:T, h:H>\n"
-     " %last = read %r[b, T - 1, h] where 1 <= T : f32<b:B, h:H>\n"
-     " output \"h\" f16 %r[b, i, h]\n output \"last\" f32 %last[b, h]\n}\n",
+     RNN_HEAD " %s = scan #0 t {\n"
+              "  %h.0 = history #0 0 \"h\" rows i : f32<b:B, i:T, h:H>\n"
+              "  %1 = read %h.0[b, t - 1, g] where 1 <= t : f32<b:B, t:T, g:H>\n"
+              "  %2 = contract %U, %1 over g : f32<h:H, b:B, t:T>\n"
+              "  %3 = add %wx, %2 : f32<h:H, b:B, t:T>\n"
+              "  %k = read %h.0[b, t - 1, h] where 1 <= t : f32<b:B, t:T, h:H>\n"
+              "  %h = select t < %n, %3, %k : f32<t:T, b:B, h:H>\n"
+              "  %h.1 = append %h.0, %h at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
+              " %r = result %s 0 : f32<b:B, i:T, h:H>\n"
+              " %last = read %r[b, T - 1, h] where 1 <= T : f32<b:B, h:H>\n"
+              " output \"h\" f16 %r[b, i, h]\n output \"last\" f32 %last[b, h]\n}\n",
      "B=2 T=3 H=2 E=2", 5},
     {"backward and joined",
-     RNN_HEAD
-     " %s = scan #0 t {\n"
-     "  %h.0 = history #0 0 \"f\" rows i : f32<b:B, i:T, h:H>\n"
-     "  %1 = read %h.0[b, t - 1, h] where 1 <= t : f32<b:B, t:T, h:H>\n"
-     "  %f = add %wx, %1 : f32<h:H, b:B, t:T>\n"
-     "  %h.1 = append %h.0, %f at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
-     " %s2 = scan #1 t backward {\n"
-     "  %g.0 = history #1 0 \"g\" rows i : f32<b:B, i:T, h:H>\n"
-     "  %2 = read %g.0[b, t + 1, h] where t + 1 < T : f32<b:B, t:T, h:H>\n"
-     "  %g = sub %wx, %2 : f32<h:H, b:B, t:T>\n"
-     "  %k = select t < %n, %g, %2 : f32<t:T, b:B, h:H>\n"
-     "  %g.1 = append %g.0, %k at t : f32<b:B, i:T, h:H>\n  yield %g.1\n }\n"
-     " %rf = result %s 0 : f32<b:B, i:T, h:H>\n %rg = result %s2 0 : f32<b:B, i:T, h:H>\n"
-     " %hg = read %rg[b, i, g] : f32<b:B, i:T, g:H>\n"
-     " %y = join m of (h %rf), (g %hg) : f32<m:2*H, b:B, i:T>\n"
-     " %z = select i < %n, %y, 0.0 : f32<i:T, b:B, m:2*H>\n"
-     " output \"z\" f32 %z[b, i, m]\n}\n",
+     RNN_HEAD " %s = scan #0 t {\n"
+              "  %h.0 = history #0 0 \"f\" rows i : f32<b:B, i:T, h:H>\n"
+              "  %1 = read %h.0[b, t - 1, h] where 1 <= t : f32<b:B, t:T, h:H>\n"
+              "  %f = add %wx, %1 : f32<h:H, b:B, t:T>\n"
+              "  %h.1 = append %h.0, %f at t : f32<b:B, i:T, h:H>\n  yield %h.1\n }\n"
+              " %s2 = scan #1 t backward {\n"
+              "  %g.0 = history #1 0 \"g\" rows i : f32<b:B, i:T, h:H>\n"
+              "  %2 = read %g.0[b, t + 1, h] where t + 1 < T : f32<b:B, t:T, h:H>\n"
+              "  %g = sub %wx, %2 : f32<h:H, b:B, t:T>\n"
+              "  %k = select t < %n, %g, %2 : f32<t:T, b:B, h:H>\n"
+              "  %g.1 = append %g.0, %k at t : f32<b:B, i:T, h:H>\n  yield %g.1\n }\n"
+              " %rf = result %s 0 : f32<b:B, i:T, h:H>\n %rg = result %s2 0 : f32<b:B, i:T, h:H>\n"
+              " %hg = read %rg[b, i, g] : f32<b:B, i:T, g:H>\n"
+              " %y = join m of (h %rf), (g %hg) : f32<m:2*H, b:B, i:T>\n"
+              " %z = select i < %n, %y, 0.0 : f32<i:T, b:B, m:2*H>\n"
+              " output \"z\" f32 %z[b, i, m]\n}\n",
      "B=2 T=4 H=2 E=2", 5},
     {"attention over the past",
      RNN_HEAD
@@ -98,7 +96,8 @@ static const row rows[] = {
     {"two histories of one row, ints",
      "graph @run real f32 recurrence {\n dims T\n %x = input \"x\" i64 : i64<t:T>\n"
      " %s = scan #0 t {\n"
-     "  %a.0 = history #0 0 \"a\" rows i : i64<i:T>\n  %b.0 = history #0 1 \"b\" rows i : i64<i:T>\n"
+     "  %a.0 = history #0 0 \"a\" rows i : i64<i:T>\n  %b.0 = history #0 1 \"b\" rows i : "
+     "i64<i:T>\n"
      "  %1 = read %a.0[t - 1] where 1 <= t : i64<t:T>\n  %2 = add %1, %x : i64<t:T>\n"
      "  %a.1 = append %a.0, %2 at t : i64<i:T>\n  %b.1 = append %b.0, %2 at t : i64<i:T>\n"
      "  yield %a.1, %b.1\n }\n"

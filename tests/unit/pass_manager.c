@@ -1,0 +1,131 @@
+/* pass_manager.c: which passes run, in which order, and what is reported. */
+#include "graph_support.h"
+#include "passes/passes.h"
+
+static fixture s;
+static graph *g;
+static strbuf log_text;
+
+static void setup(void)
+{
+    open_fixture(&s);
+    g = read_one(&s, "graph @g real f32 {\n  %x = input \"x\" f32 : f32<i:2>\n"
+                     "  %y = mul %x, 1.0 : f32<i:2>\n  output \"y\" f32 %y[i]\n}\n");
+    log_text = (strbuf){.a = s.a};
+}
+
+static void teardown(void)
+{
+    close_fixture(&s);
+}
+
+static void note(void *ctx, const pass_info *p, const graph *of, bool changed, double seconds)
+{
+    ck_assert_ptr_eq(of, g);
+    ck_assert(seconds >= 0);
+    sb_printf(ctx, "%s%s ", p->name, changed ? "!" : "");
+}
+
+static const char *run_with(pass_options o)
+{
+    log_text.n = 0;
+    sb_puts(&log_text, "");
+    o.after = note;
+    o.ctx = &log_text;
+    o.verify = true;
+    bool ok = passes_run(g, &s.ds, &o);
+    ck_assert(ok == (s.ds.n_errors == 0));
+    return sb_text(&log_text);
+}
+
+START_TEST(table)
+{
+    ck_assert_uint_ge(pass_count, 1);
+    for (size_t i = 0; i < pass_count; i++) {
+        ck_assert(pass_table[i].run != NULL && pass_table[i].summary[0] != '\0');
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_str_ne(pass_table[i].name, pass_table[k].name);
+            ck_assert_int_ne(pass_table[i].letter, pass_table[k].letter);
+        }
+    }
+}
+END_TEST
+
+START_TEST(selection)
+{
+    ck_assert_str_eq(run_with((pass_options){.only = "simplify, simplify", .limit = -1}),
+                     "simplify! simplify ");
+    ck_assert_str_eq(run_with((pass_options){.only = "", .limit = -1}), "");
+    ck_assert_str_eq(
+        run_with((pass_options){.only = "simplify", .disabled = "simplify", .limit = -1}), "");
+    ck_assert_str_eq(run_with((pass_options){.only = "simplify,simplify", .limit = 1}),
+                     "simplify ");
+    ck_assert_str_eq(run_with((pass_options){.limit = 0}), "");
+    const char *all = run_with((pass_options){.limit = -1});
+    for (size_t i = 0; i < pass_count; i++)
+        ck_assert_ptr_nonnull(strstr(all, pass_table[i].name));
+    const char *last = pass_table[pass_count - 1].name;
+    ck_assert_str_eq(run_with((pass_options){.start_from = last, .stop_after = last, .limit = -1}),
+                     arena_printf(s.a, "%s ", last));
+}
+END_TEST
+
+static const char *first_report(pass_options o)
+{
+    diags_init(&s.ds, s.a, &s.sources);
+    ck_assert(!passes_run(g, &s.ds, &o));
+    const diag *d = s.ds.first;
+    return arena_printf(s.a, "%s; %s", d->text, d->sub->text);
+}
+
+START_TEST(unknown_names)
+{
+    ck_assert_str_eq(first_report((pass_options){.only = "simplfy", .limit = -1}),
+                     "there is no pass simplfy to run; is it `simplify`?");
+    ck_assert_str_eq(first_report((pass_options){.stop_after = "Simplify", .limit = -1}),
+                     "there is no pass Simplify to stop after; is it `simplify`?");
+    ck_assert_ptr_nonnull(strstr(first_report((pass_options){.disabled = "q", .limit = -1}),
+                                 "there is no pass q to leave out; the passes are simplify"));
+}
+END_TEST
+
+/* A failed allocation inside a pass comes out at the session's recovery point and loses nothing. */
+static bool try_failing(size_t n)
+{
+    struct {
+        fixture f;
+        jmp_buf here;
+    } c;
+    memset(&c, 0, sizeof c);
+    open_fixture(&c.f);
+    graph *h = read_one(&c.f, print_one(&s, g));
+    c.f.m.count = 0;
+    c.f.m.fail_at = n;
+    c.f.m.on_oom = &c.here;
+    if (setjmp(c.here) == 0)
+        passes_run(h, &c.f.ds, &(pass_options){.limit = -1, .verify = true});
+    close_fixture(&c.f);
+    return c.f.m.count < n;
+}
+
+START_TEST(out_of_memory)
+{
+    size_t n = 1;
+    while (n < 1000 && !try_failing(n))
+        n++;
+    ck_assert_uint_lt(n, 1000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pass manager");
+    TCase *c = tcase_create("manager");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, table);
+    tcase_add_test(c, selection);
+    tcase_add_test(c, unknown_names);
+    tcase_add_test(c, out_of_memory);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
