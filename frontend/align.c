@@ -1,4 +1,5 @@
-/* align.c: values meet by the names of their axes; elementwise operations, contractions and joins of them. */
+/* align.c: values meet by the names of their axes; elementwise operations, contractions and joins
+ * of them. */
 #include "frontend/sema.h"
 
 #include <string.h>
@@ -25,14 +26,16 @@ tv tv_join_bad(const tv *a, const tv *b, span at)
     return (tv){.kind = TV_UNKNOWN, .at = at};
 }
 
-/* --- moving axes -------------------------------------------------------------------------------------------- */
+/* --- moving axes
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct mover {
     VEC(const ix *) from;
     VEC(value *) to;
 } mover;
 
-/* Axis `a` of a value is to stand on the indices of `want` (same size, perhaps packed otherwise). */
+/* Axis `a` of a value is to stand on the indices of `want` (same size, perhaps packed otherwise).
+ */
 static void move_axis(sema *s, mover *m, const axis *a, const axis *want)
 {
     if (a->n == want->n) {
@@ -138,9 +141,10 @@ static bool unify_axis(sema *s, const axis *a, const axis *b)
     return dims_unify(s, axis_size(s, a), axis_size(s, b));
 }
 
-/* For each axis of b: which axis of a it is (UINT32_MAX: none). skip_a, skip_b: trailing axes left out. */
-static bool match_axes(env *e, const tv *a, uint32_t na, const tv *b, uint32_t nb, uint32_t *to, span at,
-                       const char *what)
+/* For each axis of b: which axis of a it is (UINT32_MAX: none). skip_a, skip_b: trailing axes left
+ * out. */
+static bool match_axes(env *e, const tv *a, uint32_t na, const tv *b, uint32_t nb, uint32_t *to,
+                       span at, const char *what)
 {
     sema *s = e->in->s;
     uint32_t unmatched_b = 0, matched = 0, last_b = 0;
@@ -300,7 +304,9 @@ bool fit_axes(env *e, tv *v, const axis *want, uint32_t n, span at, span want_at
     return true;
 }
 
-/* --- operations ----------------------------------------------------------------------------------------------- */
+/* --- operations
+ * -----------------------------------------------------------------------------------------------
+ */
 
 tv to_real(env *e, tv v)
 {
@@ -375,7 +381,8 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     case SIG_TOINT:
         for (uint32_t i = 0; i < n; i++) {
             if (args[i].v->dt == DT_BOOL) {
-                diag *d = diag_error(s->ds, args[i].at, "%s needs a number, this is a bool", info->text);
+                diag *d =
+                    diag_error(s->ds, args[i].at, "%s needs a number, this is a bool", info->text);
                 diag_help(d, "write `1 where c else 0`");
                 return tv_poison(at);
             }
@@ -396,8 +403,8 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     case SIG_BOOL:
         for (uint32_t i = 0; i < n; i++)
             if (args[i].v->dt != DT_BOOL) {
-                diag *d = diag_error(s->ds, args[i].at, "`%s` needs truth values, this is %s", info->text,
-                                     type_word(args[i].v->dt));
+                diag *d = diag_error(s->ds, args[i].at, "`%s` needs truth values, this is %s",
+                                     info->text, type_word(args[i].v->dt));
                 diag_help(d, "compare it: `x != 0`");
                 return tv_poison(at);
             }
@@ -416,7 +423,9 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     for (uint32_t i = 1; i < n; i++)
         if (!align(e, &args[0], &args[i], at, info->text))
             return tv_poison(at);
-    value *where = OP_HAS(op, T_TRAP) && (args[0].v->dt == DT_I64 || info->sig == SIG_TOINT) ? e->demand : NULL;
+    value *where = OP_HAS(op, T_TRAP) && (args[0].v->dt == DT_I64 || info->sig == SIG_TOINT)
+                       ? e->demand
+                       : NULL;
     r = args[0];
     r.at = at;
     r.weight = false;
@@ -479,7 +488,8 @@ static bool mentions_any(const value *v, const ix *const *ixs, uint32_t n)
 }
 
 /* Splits a support into what depends on the bound indices and what does not. */
-static void split_support(sema *s, value *p, const ix *const *bound, uint32_t n, value **inner, value **outer)
+static void split_support(sema *s, value *p, const ix *const *bound, uint32_t n, value **inner,
+                          value **outer)
 {
     if (!p)
         return;
@@ -506,8 +516,9 @@ tv apply_contract(env *e, tv a, tv b, span at, bool dot)
     }
     for (int i = 0; i < 2; i++)
         if (two[i].kind == TV_FUNC || two[i].n_axes == 0) {
-            diag *d = diag_error(s->ds, two[i].at, "%s needs a vector here, this is a single number",
-                                 dot ? "dot" : "`@`");
+            diag *d =
+                diag_error(s->ds, two[i].at, "%s needs a vector here, this is a single number",
+                           dot ? "dot" : "`@`");
             diag_help(d, dot ? "index fewer axes of it" : "`*` multiplies numbers");
             return tv_poison(at);
         }
@@ -575,7 +586,9 @@ tv apply_contract(env *e, tv a, tv b, span at, bool dot)
     return r;
 }
 
-/* --- joins ------------------------------------------------------------------------------------------------------ */
+/* --- joins
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 tv join_values(env *e, tv *parts, uint32_t n, span at)
 {

@@ -1,4 +1,5 @@
-/* build.c: graph values with the obvious folded, so that what users read in a dump is what they wrote.
+/* build.c: graph values with the obvious folded, so that what users read in a dump is what they
+ * wrote.
  *
  * Only index and predicate arithmetic is folded here; real arithmetic is left to the passes. */
 #include "frontend/sema.h"
@@ -78,8 +79,9 @@ value *b_dim(sema *s, const dim *d)
 
 value *b_zero(sema *s, dtype dt)
 {
-    return dt == DT_I64 ? graph_int(s->g, 0) : dt == DT_BOOL ? graph_bool(s->g, false)
-                                                             : graph_real(s->g, 0.0);
+    return dt == DT_I64    ? graph_int(s->g, 0)
+           : dt == DT_BOOL ? graph_bool(s->g, false)
+                           : graph_real(s->g, 0.0);
 }
 
 value *b_real(sema *s, value *v)
@@ -111,8 +113,8 @@ value *b_elem(sema *s, op_id op, value *a, value *b, value *where)
     if (a->dt == DT_I64 && (op == OP_add || op == OP_sub) && b->dt == DT_I64) {
         if (is_int(a, &x) && is_int(b, &y)) {
             int64_t r;
-            bool over = op == OP_add ? __builtin_add_overflow(x, y, &r)
-                                     : __builtin_sub_overflow(x, y, &r);
+            bool over =
+                op == OP_add ? __builtin_add_overflow(x, y, &r) : __builtin_sub_overflow(x, y, &r);
             if (!over)
                 return graph_int(s->g, r);
         } else if (is_int(b, &y) && y > INT32_MIN && y < INT32_MAX) {
@@ -232,7 +234,10 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
             return graph_bool(s->g, r);
         }
         if (ab == bb) {
-            bool r = op == OP_eq ? ac == bc : op == OP_ne ? ac != bc : op == OP_lt ? ac < bc : ac <= bc;
+            bool r = op == OP_eq   ? ac == bc
+                     : op == OP_ne ? ac != bc
+                     : op == OP_lt ? ac < bc
+                                   : ac <= bc;
             return graph_bool(s->g, r);
         }
         int64_t d = bc - ac; /* ab op bb + d */

@@ -4,7 +4,12 @@
 
 #include <stddef.h>
 
-typedef enum builtin_form { BUILTIN_ELEM, BUILTIN_REDUCE, BUILTIN_NORM, BUILTIN_OTHER } builtin_form;
+typedef enum builtin_form {
+    BUILTIN_ELEM,
+    BUILTIN_REDUCE,
+    BUILTIN_NORM,
+    BUILTIN_OTHER
+} builtin_form;
 typedef struct builtin {
     const char *name;
     builtin_form form;

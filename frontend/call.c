@@ -24,7 +24,9 @@ static tv unknown(env *e, span at)
     return e->in->s->trial ? (tv){.kind = TV_UNKNOWN, .at = at} : tv_poison(at);
 }
 
-/* --- reducers -------------------------------------------------------------------------------------------------- */
+/* --- reducers
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static value *any_over(sema *s, value *where, const ix *const *bound, uint32_t n)
 {
@@ -59,10 +61,12 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
         diag_error(s->ds, v.at, "a function cannot be reduced");
         return tv_poison(x->at);
     }
-    bool mean = b->op == RED_COUNT, logical = b->op == RED_any || b->op == RED_all || b->op == RED_count;
+    bool mean = b->op == RED_COUNT,
+         logical = b->op == RED_any || b->op == RED_all || b->op == RED_count;
     if (logical != (v.v->dt == DT_BOOL)) {
-        diag *d = diag_error(s->ds, body->at, logical ? "%s needs conditions, these are numbers"
-                                                      : "%s needs numbers, these are truth values",
+        diag *d = diag_error(s->ds, body->at,
+                             logical ? "%s needs conditions, these are numbers"
+                                     : "%s needs numbers, these are truth values",
                              b->name);
         diag_help(d, logical ? "compare something" : "`count` counts the true ones");
         return tv_poison(x->at);
@@ -94,13 +98,16 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
         if ((b->op == RED_argmax || b->op == RED_argmin) && los[0])
             r.v = b_elem(s, OP_add, r.v, b_dim(s, los[0]), NULL);
     }
-    bool absent = mean || b->op == RED_max || b->op == RED_min || b->op == RED_argmax || b->op == RED_argmin;
+    bool absent =
+        mean || b->op == RED_max || b->op == RED_min || b->op == RED_argmax || b->op == RED_argmin;
     if (absent && where)
         r.support = any_over(s, where, bound, n);
     return r;
 }
 
-/* --- normalisers ------------------------------------------------------------------------------------------------- */
+/* --- normalisers
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static const scope *scope_of_name(const env *e, const char *name)
 {
@@ -132,7 +139,8 @@ static value *without(sema *s, value *demand, const ix *const *bound, uint32_t n
     if (!demand)
         return NULL;
     if (demand->op == OP_and)
-        return b_and(s, without(s, demand->args[0], bound, n), without(s, demand->args[1], bound, n));
+        return b_and(s, without(s, demand->args[0], bound, n),
+                     without(s, demand->args[1], bound, n));
     for (uint32_t i = 0; i < n; i++)
         if (value_has_ix(demand, bound[i]))
             return NULL;
@@ -155,13 +163,16 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
                           : it->kind == AST_ITEM_EXPR ? first_index(e, it->e)
                                                       : NULL;
         if (!sc) {
-            const char *name = it->kind == AST_ITEM_IN ? it->name.s
+            const char *name = it->kind == AST_ITEM_IN                                ? it->name.s
                                : it->kind == AST_ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name
                                                                                       : "this";
-            diag *d = diag_error(s->ds, it->at, "%s normalises over an index in scope, %s is none", b->name, name);
-            diag_help(d, "its value is the weight at that index: bind it on the left side or by a sum, "
-                         "`sum[%s](%s[%s](...) * ...)`",
-                      name, b->name, name);
+            diag *d = diag_error(s->ds, it->at, "%s normalises over an index in scope, %s is none",
+                                 b->name, name);
+            diag_help(
+                d,
+                "its value is the weight at that index: bind it on the left side or by a sum, "
+                "`sum[%s](%s[%s](...) * ...)`",
+                name, b->name, name);
             return tv_poison(x->at);
         }
         bool twice = false;
@@ -179,10 +190,11 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
     in.else_at_hand = e->else_at_hand;
     value *cond = NULL, *outer = in.demand;
     for (size_t i = 0; i <= items->n; i++) {
-        const ast_expr *c = i == items->n ? items->where
-                            : items->items[i].kind == AST_ITEM_EXPR && items->items[i].e->kind != AST_NAME
-                                ? items->items[i].e
-                                : NULL;
+        const ast_expr *c =
+            i == items->n ? items->where
+            : items->items[i].kind == AST_ITEM_EXPR && items->items[i].e->kind != AST_NAME
+                ? items->items[i].e
+                : NULL;
         if (i < items->n && items->items[i].kind == AST_ITEM_IN) {
             /* j in a..b narrows */
             const ast_item *it = &items->items[i];
@@ -194,7 +206,8 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
             tv hi = it->hi ? elab(&in, it->hi) : elab(&in, it->e);
             if (tv_bad(&lo) || tv_bad(&hi))
                 return unknown(e, x->at);
-            if (lo.kind != TV_VALUE || hi.kind != TV_VALUE || lo.v->dt != DT_I64 || hi.v->dt != DT_I64) {
+            if (lo.kind != TV_VALUE || hi.kind != TV_VALUE || lo.v->dt != DT_I64 ||
+                hi.v->dt != DT_I64) {
                 diag_error(s->ds, it->at, "the ends of a range are whole numbers");
                 return tv_poison(x->at);
             }
@@ -234,7 +247,8 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
     return r;
 }
 
-/* --- elementwise and the rest ---------------------------------------------------------------------------------------- */
+/* --- elementwise and the rest
+ * ---------------------------------------------------------------------------------------- */
 
 static tv fold_args(env *e, op_id op, tv *args, size_t n, span at)
 {
@@ -249,8 +263,8 @@ static tv fold_args(env *e, op_id op, tv *args, size_t n, span at)
 static tv apply_builtin(env *e, const builtin *b, tv *a, size_t n, span at)
 {
     sema *s = e->in->s;
-    bool several = b->form == BUILTIN_REDUCE && (b->op == RED_max || b->op == RED_min || b->op == RED_sum ||
-                                                 b->op == RED_prod);
+    bool several = b->form == BUILTIN_REDUCE &&
+                   (b->op == RED_max || b->op == RED_min || b->op == RED_sum || b->op == RED_prod);
     if (b->form == BUILTIN_NORM || (b->form == BUILTIN_REDUCE && (!several || n < 2))) {
         diag *d = diag_error(s->ds, at, "%s needs an index", b->name);
         diag_help(d, "write `%s[j](...)`%s", b->name, several ? ", or give several arguments" : "");
@@ -272,10 +286,11 @@ static tv apply_builtin(env *e, const builtin *b, tv *a, size_t n, span at)
         }
     }
     if (b->form == BUILTIN_REDUCE)
-        return fold_args(e, b->op == RED_max   ? OP_max
-                            : b->op == RED_min ? OP_min
-                            : b->op == RED_sum ? OP_add
-                                               : OP_mul,
+        return fold_args(e,
+                         b->op == RED_max   ? OP_max
+                         : b->op == RED_min ? OP_min
+                         : b->op == RED_sum ? OP_add
+                                            : OP_mul,
                          a, n, at);
     if (b->form == BUILTIN_ELEM)
         return apply_elem(e, (op_id)b->op, a, (uint32_t)n, at);
@@ -299,9 +314,12 @@ static tv apply_builtin(env *e, const builtin *b, tv *a, size_t n, span at)
     ice("built-in %s", b->name);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------- */
+/* --- calls
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
-/* The result of an instance, outside it: masked by `until`, on indices free in the caller's scope. */
+/* The result of an instance, outside it: masked by `until`, on indices free in the caller's scope.
+ */
 tv take_result(env *e, inst *in, uint32_t k, uint32_t n_mapped, axis *mapped, span at)
 {
     sema *s = e->in->s;
@@ -340,14 +358,15 @@ static tv call_function(env *e, funcref *f, const ast_expr *x, tv *vals, uint32_
         return unknown(e, x->at);
     uint32_t k = component == UINT32_MAX ? 0 : component;
     if (component == UINT32_MAX && in->n_results > 1) {
-        diag *d = diag_error(s->ds, x->at, "%s has %u results, one is wanted here", f->decl->name.s, in->n_results);
+        diag *d = diag_error(s->ds, x->at, "%s has %u results, one is wanted here", f->decl->name.s,
+                             in->n_results);
         diag_note(d, f->decl->name.at, "it is defined here");
         diag_help(d, "take them all: `a, b = %s(...)`, `_` drops one", f->decl->name.s);
         return tv_poison(x->at);
     }
     if (k >= in->n_results) {
-        diag *d = diag_error(s->ds, x->at, "%s has %u result%s, the left side wants more", f->decl->name.s,
-                             in->n_results, in->n_results == 1 ? "" : "s");
+        diag *d = diag_error(s->ds, x->at, "%s has %u result%s, the left side wants more",
+                             f->decl->name.s, in->n_results, in->n_results == 1 ? "" : "s");
         diag_note(d, f->decl->name.at, "it is defined here");
         return tv_poison(x->at);
     }
@@ -362,7 +381,8 @@ tv elab_call(env *e, const ast_expr *x, uint32_t component)
     /* op[j](body): a built-in operator unless the name means something else here */
     if (callee->kind == AST_INDEX && callee->a->kind == AST_NAME) {
         bool mine = lookup(e, callee->a->name, &n) && !(n.kind == N_FUNC && n.f->builtin);
-        const builtin *b = builtin_find(n.kind == N_FUNC && n.f->builtin ? n.f->builtin : callee->a->name);
+        const builtin *b =
+            builtin_find(n.kind == N_FUNC && n.f->builtin ? n.f->builtin : callee->a->name);
         if (!mine && b && b->form == BUILTIN_REDUCE)
             return elab_reduce(e, x, b, callee->index);
         if (!mine && b && b->form == BUILTIN_NORM)

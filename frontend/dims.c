@@ -1,8 +1,9 @@
 /* dims.c: sizes of axes: names to symbols, unification, and what types say.
  *
- * Every name of a dimension is a symbol of its instance. Two sizes that must agree are unified: a symbol that
- * stands alone is bound; an equation with one unknown is divided out exactly; anything else waits (dims_settle),
- * and a sum of unknowns that nothing else decides is split in equal parts. */
+ * Every name of a dimension is a symbol of its instance. Two sizes that must agree are unified: a
+ * symbol that stands alone is bound; an equation with one unknown is divided out exactly; anything
+ * else waits (dims_settle), and a sum of unknowns that nothing else decides is split in equal
+ * parts. */
 #include "frontend/sema.h"
 
 #include <stdlib.h>
@@ -10,10 +11,15 @@
 
 struct dimscope {
     inst *in;
-    VEC(struct dimname { const char *name; const dim *d; }) names;
+    VEC(struct dimname {
+        const char *name;
+        const dim *d;
+    })
+    names;
 };
 
-/* --- bindings ------------------------------------------------------------------------------------------ */
+/* --- bindings
+ * ------------------------------------------------------------------------------------------ */
 
 static const dim *bound_to(const sema *s, const char *sym)
 {
@@ -96,8 +102,7 @@ static const dim *solve_for(sema *s, const dim *diff, const char *sym)
                 hits++;
                 continue;
             }
-            if (at->kind != ATOM_SYM &&
-                (dim_mentions(at->a, sym) || dim_mentions(at->b, sym)))
+            if (at->kind != ATOM_SYM && (dim_mentions(at->a, sym) || dim_mentions(at->b, sym)))
                 return NULL;
             const dim *f = at->kind == ATOM_SYM     ? dim_sym(t, at->name)
                            : at->kind == ATOM_DIV   ? dim_floordiv(t, at->a, at->b)
@@ -261,8 +266,7 @@ void dims_settle(sema *s, bool last)
     for (size_t i = 0; i < s->pending.n; i++) {
         struct pending p = s->pending.v[i];
         const char *u[2] = {0};
-        const dim *diff =
-            dim_sub(s->g->dims, dims_resolve(s, p.a), dims_resolve(s, p.b));
+        const dim *diff = dim_sub(s->g->dims, dims_resolve(s, p.a), dims_resolve(s, p.b));
         if (unknowns(s, diff, u) == 0)
             continue;
         diag *d = diag_error(s->ds, p.a_at, "%s = %s does not determine its sizes",
@@ -289,7 +293,8 @@ const char *dims_show(sema *s, const dim *d)
     return out;
 }
 
-/* --- names --------------------------------------------------------------------------------------------- */
+/* --- names
+ * --------------------------------------------------------------------------------------------- */
 
 const frontend_define *find_define(sema *s, const char *name)
 {
@@ -385,7 +390,8 @@ const dim *dims_of_name(inst *in, const char *name, span at)
     return d;
 }
 
-/* --- expressions of dims -------------------------------------------------------------------------------- */
+/* --- expressions of dims
+ * -------------------------------------------------------------------------------- */
 
 static const dim *eval_call(inst *in, const ast_expr *e)
 {
@@ -411,8 +417,8 @@ static const dim *eval_name(inst *in, const ast_expr *e)
     if (n && n->kind == N_CONST && n->val.kind == TV_VALUE && value_as_dim(s, n->val.v, &d))
         return d;
     if (n && n->kind == N_TENSOR && !dims_find(in, e->name)) {
-        if (n->t->given && n->t->val.kind == TV_VALUE && n->t->dt == DT_I64 &&
-            n->t->n_axes == 0 && value_as_dim(s, n->t->val.v, &d))
+        if (n->t->given && n->t->val.kind == TV_VALUE && n->t->dt == DT_I64 && n->t->n_axes == 0 &&
+            value_as_dim(s, n->t->val.v, &d))
             return d;
         diag *g = diag_error(s->ds, e->at, "%s is a tensor, not a dimension", e->name);
         diag_note(g, n->at, "%s is defined here", e->name);
@@ -463,7 +469,8 @@ const dim *dims_eval(inst *in, const ast_expr *e)
     return r;
 }
 
-/* --- types ---------------------------------------------------------------------------------------------- */
+/* --- types
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool axis_of(inst *in, const ast_axis *x, axis *out)
 {

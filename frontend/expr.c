@@ -45,7 +45,8 @@ static tv elab_name(env *e, const ast_expr *x)
     return tv_poison(x->at);
 }
 
-/* Both operands in turn, each under the other's presence: what one lacks the other need not read. */
+/* Both operands in turn, each under the other's presence: what one lacks the other need not read.
+ */
 static void elab_pair(env *e, const ast_expr *xa, const ast_expr *xb, tv *a, tv *b)
 {
     sema *s = e->in->s;
@@ -57,8 +58,8 @@ static void elab_pair(env *e, const ast_expr *xa, const ast_expr *xb, tv *a, tv 
     if (a->kind == TV_VALUE && a->support)
         in.demand = b_and(s, in.demand, a->support);
     *b = elab(&in, xb);
-    if (loose && a->kind == TV_VALUE && b->kind == TV_VALUE && b->support && b->support != a->support &&
-        !s->trial) {
+    if (loose && a->kind == TV_VALUE && b->kind == TV_VALUE && b->support &&
+        b->support != a->support && !s->trial) {
         value *both = b_and(s, e->demand, b->support);
         if (both != e->demand) {
             if (e->reader)
@@ -84,8 +85,8 @@ static tv elab_pow(env *e, const ast_expr *x)
         return a;
     if (tv_bad(&b))
         return b;
-    if (a.kind == TV_VALUE && b.kind == TV_VALUE && b.v->op == OP_const && b.v->dt == DT_I64 && b.v->i >= 1 &&
-        b.v->i <= 4) {
+    if (a.kind == TV_VALUE && b.kind == TV_VALUE && b.v->op == OP_const && b.v->dt == DT_I64 &&
+        b.v->i >= 1 && b.v->i <= 4) {
         tv r = a;
         r.weight = false;
         for (int64_t k = 1; k < b.v->i; k++) {
@@ -273,7 +274,8 @@ static tv elab_else(env *e, const ast_expr *x, uint32_t component, bool single)
     r.literal = a.literal && b.literal;
     r.weight = a.weight && b.weight;
     r.v = b_select(s, both[0].support, both[0].v, both[1].v);
-    r.support = both[0].support && both[1].support ? b_or(s, both[0].support, both[1].support) : NULL;
+    r.support =
+        both[0].support && both[1].support ? b_or(s, both[0].support, both[1].support) : NULL;
     return r;
 }
 
@@ -284,9 +286,10 @@ value *elab_condition(env *e, const ast_expr *x)
     if (tv_bad(&c))
         return NULL;
     if (c.kind != TV_VALUE || c.v->dt != DT_BOOL || c.n_axes) {
-        diag *d = diag_error(s->ds, x->at, c.kind == TV_VALUE && c.n_axes
-                                               ? "a condition is one truth value, this is a vector of them"
-                                               : "a condition is expected here");
+        diag *d = diag_error(s->ds, x->at,
+                             c.kind == TV_VALUE && c.n_axes
+                                 ? "a condition is one truth value, this is a vector of them"
+                                 : "a condition is expected here");
         diag_help(d, c.kind == TV_VALUE && c.n_axes ? "reduce it: `all[i](...)` or `any[i](...)`"
                                                     : "compare something: `j <= t`");
         return NULL;
@@ -315,7 +318,8 @@ static tv elab_index(env *e, const ast_expr *x)
                 return v.f ? v : tv_poison(x->at);
             }
             if (n.kind == N_FUNC) {
-                diag *d = diag_error(s->ds, x->at, "%s is a function: it needs arguments", x->a->name);
+                diag *d =
+                    diag_error(s->ds, x->at, "%s is a function: it needs arguments", x->a->name);
                 diag_help(d, "write `%s[...](...)`", x->a->name);
                 return tv_poison(x->at);
             }
@@ -328,8 +332,17 @@ static tv elab_index(env *e, const ast_expr *x)
         diag_error(s->ds, x->at, "this has no axes to index");
         return tv_poison(x->at);
     }
-    tensor t = {.name = "this value", .at = x->a->at, .in = e->in, .given = true, .val = v, .sig = P_DONE,
-                .dt = v.v->dt, .n_axes = v.n_axes, .axes = v.axes, .def = P_DONE, .pieces_done = true};
+    tensor t = {.name = "this value",
+                .at = x->a->at,
+                .in = e->in,
+                .given = true,
+                .val = v,
+                .sig = P_DONE,
+                .dt = v.v->dt,
+                .n_axes = v.n_axes,
+                .axes = v.axes,
+                .def = P_DONE,
+                .pieces_done = true};
     return tensor_read(e, &t, x->index, x->at);
 }
 
@@ -346,7 +359,8 @@ static tv elab_field(env *e, const ast_expr *x)
         return tv_poison(x->at);
     entity *n = inst_find(in, x->name);
     if (!n || n->kind != N_TENSOR || !n->t->given) {
-        diag *d = diag_error(s->ds, x->at, "%s has no param %s", f->decl ? f->decl->name.s : "this", x->name);
+        diag *d = diag_error(s->ds, x->at, "%s has no param %s", f->decl ? f->decl->name.s : "this",
+                             x->name);
         if (f->decl)
             diag_note(d, f->decl->name.at, "it is defined here");
         return tv_poison(x->at);

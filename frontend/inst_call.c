@@ -5,7 +5,8 @@
 
 enum { CALL_DEPTH = 200 }; /* nesting of calls; deeper is an error */
 
-/* --- one call site, one set of dims --------------------------------------------------------------------------- */
+/* --- one call site, one set of dims
+ * --------------------------------------------------------------------------- */
 
 static struct site *site_of(sema *s, const void *node, inst *parent)
 {
@@ -17,7 +18,9 @@ static struct site *site_of(sema *s, const void *node, inst *parent)
     return &vec_last(&s->sites);
 }
 
-/* --- arguments --------------------------------------------------------------------------------------------------- */
+/* --- arguments
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 typedef struct actual {
     bool have;
@@ -41,7 +44,8 @@ static tv arg_value(env *e, const ast_formal *f, const ast_expr *x)
 }
 
 /* Position, name, or bound beforehand. False after a message. */
-static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals, span at, actual *out)
+static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals, span at,
+                    actual *out)
 {
     sema *s = e->in->s;
     const ast_decl *d = f->decl;
@@ -69,14 +73,16 @@ static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals,
                 next++;
             k = next++;
             if (k >= d->n_formals) {
-                diag *g = diag_error(s->ds, args ? args[i].e->at : at, "%s takes %zu argument%s, here are %zu",
-                                     d->name.s, d->n_formals, d->n_formals == 1 ? "" : "s", n);
+                diag *g = diag_error(s->ds, args ? args[i].e->at : at,
+                                     "%s takes %zu argument%s, here are %zu", d->name.s,
+                                     d->n_formals, d->n_formals == 1 ? "" : "s", n);
                 diag_note(g, d->name.at, "%s is defined here", d->name.s);
                 return false;
             }
         }
         if (out[k].have && args && args[i].name.s) {
-            diag *g = diag_error(s->ds, args[i].name.at, "argument %s is given twice", args[i].name.s);
+            diag *g =
+                diag_error(s->ds, args[i].name.at, "argument %s is given twice", args[i].name.s);
             diag_note(g, out[k].at, "the first is here");
             ok = false;
             continue;
@@ -121,8 +127,9 @@ static bool bind_names(env *e, inst *in, funcref *f, const ast_arg *args, size_t
             for (size_t k = 0; k < f->decl->n_formals; k++)
                 vec_push(s->a, &names, f->decl->formals[k].name.s);
             const char *near = str_nearest(s->a, name, names.v, names.n);
-            diag *g = diag_error(s->ds, early ? x->at : args[i - f->n_bound].name.at,
-                                 "%s has no argument, dimension or constant %s", f->decl->name.s, name);
+            diag *g =
+                diag_error(s->ds, early ? x->at : args[i - f->n_bound].name.at,
+                           "%s has no argument, dimension or constant %s", f->decl->name.s, name);
             diag_note(g, f->decl->name.at, "%s is defined here", f->decl->name.s);
             if (near)
                 diag_help(g, "did you mean %s?", near);
@@ -149,7 +156,8 @@ static bool bind_names(env *e, inst *in, funcref *f, const ast_arg *args, size_t
 }
 
 /* The formal's axes against the value's last ones: sizes unified, packing fitted. */
-static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *n_extra, const char *fname)
+static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *n_extra,
+                        const char *fname)
 {
     sema *s = in->s;
     uint32_t n;
@@ -171,14 +179,15 @@ static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *
                 continue;
             }
             for (uint32_t k = 0; k < packed->n; k++)
-                flat[w++] = (axis){.at = packed->at, .n = 1, .ix = packed->ix + k, .d = packed->d + k};
+                flat[w++] =
+                    (axis){.at = packed->at, .n = 1, .ix = packed->ix + k, .d = packed->d + k};
         }
         v->axes = flat;
         v->n_axes = w;
     }
     if (v->n_axes < n) {
-        diag *d = diag_error(s->ds, v->at, "argument %s of %s needs %u ax%s, this has %u", f->name.s, fname, n,
-                             n == 1 ? "is" : "es", v->n_axes);
+        diag *d = diag_error(s->ds, v->at, "argument %s of %s needs %u ax%s, this has %u",
+                             f->name.s, fname, n, n == 1 ? "is" : "es", v->n_axes);
         diag_note(d, f->at, "it is declared %s", axes_show(s, ax, n));
         diag_note(d, v->at, "this is %s", axes_show(s, v->axes, v->n_axes));
         return false;
@@ -203,8 +212,9 @@ static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *
             repack = true;
         }
         if (!ok) {
-            diag *d = diag_error(s->ds, v->at, "argument %s of %s: axis %u is %s here, the function wants %s",
-                                 f->name.s, fname, i - *n_extra + 1, axes_show(s, a, 1), axes_show(s, w, 1));
+            diag *d = diag_error(
+                s->ds, v->at, "argument %s of %s: axis %u is %s here, the function wants %s",
+                f->name.s, fname, i - *n_extra + 1, axes_show(s, a, 1), axes_show(s, w, 1));
             diag_note(d, f->at, "it is declared here");
             diag_help(d, "sizes of one name must agree in all arguments and params");
             return false;
@@ -286,7 +296,8 @@ static void map_extra(env *e, tv *v, uint32_t n_extra, axis **mapped, uint32_t *
     v->n_axes -= n_extra;
 }
 
-static bool same_call(const inst *in, const actual *a, size_t n, const funcref *f, const value *demand)
+static bool same_call(const inst *in, const actual *a, size_t n, const funcref *f,
+                      const value *demand)
 {
     if (in->n_args != n || in->demand != demand || in->f->n_family != f->n_family)
         return false;
@@ -295,10 +306,11 @@ static bool same_call(const inst *in, const actual *a, size_t n, const funcref *
             return false;
     for (size_t i = 0; i < n; i++) {
         const tv *x = &in->args[i], *y = &a[i].v;
-        if (x->kind != y->kind || x->v != y->v || x->support != y->support || x->n_axes != y->n_axes ||
+        if (x->kind != y->kind || x->v != y->v || x->support != y->support ||
+            x->n_axes != y->n_axes ||
             (x->kind == TV_FUNC && x->f != y->f &&
-             (x->f->decl != y->f->decl || x->f->builtin != y->f->builtin || x->f->pattern != y->f->pattern ||
-              x->f->n_bound || y->f->n_bound)))
+             (x->f->decl != y->f->decl || x->f->builtin != y->f->builtin ||
+              x->f->pattern != y->f->pattern || x->f->n_bound || y->f->n_bound)))
             return false;
         for (uint32_t k = 0; k < x->n_axes; k++)
             for (uint32_t p = 0; p < x->axes[k].n; p++)
@@ -356,8 +368,8 @@ static tv typed(env *e, const ast_formal *f, tv v, const char *fname)
         v = v.v->dt == DT_I64 ? to_real(e, v) : v;
     if (v.v->dt != want) {
         static const char *const word[] = {"nothing", "real", "real", "an int", "a bool"};
-        diag *d = diag_error(s->ds, v.at, "argument %s of %s must be %s, this is %s", f->name.s, fname, word[want],
-                             word[v.v->dt]);
+        diag *d = diag_error(s->ds, v.at, "argument %s of %s must be %s, this is %s", f->name.s,
+                             fname, word[want], word[v.v->dt]);
         diag_note(d, f->at, "it is declared here");
         if (want == DT_I64)
             diag_help(d, "floor, round and ceil make an int of a real");
@@ -367,8 +379,8 @@ static tv typed(env *e, const ast_formal *f, tv v, const char *fname)
     return v;
 }
 
-inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size_t n_args, tv *vals, span at,
-                uint32_t *n_mapped, axis **mapped)
+inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size_t n_args, tv *vals,
+                span at, uint32_t *n_mapped, axis **mapped)
 {
     sema *s = e->in->s;
     const ast_decl *d = f->decl;
@@ -397,8 +409,16 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     /* the instance, provisionally: formals' types are evaluated in its dims */
     struct site *site = site_of(s, x, e->in);
     inst *in = ARENA_NEW(s->a, inst);
-    *in = (inst){.s = s, .decl = d, .parent = e->in, .call = at, .site = x, .f = f, .depth = depth + 1,
-                 .demand = e->demand, .dims = site->dims, .n_args = (uint32_t)d->n_formals};
+    *in = (inst){.s = s,
+                 .decl = d,
+                 .parent = e->in,
+                 .call = at,
+                 .site = x,
+                 .f = f,
+                 .depth = depth + 1,
+                 .demand = e->demand,
+                 .dims = site->dims,
+                 .n_args = (uint32_t)d->n_formals};
     if (!bind_names(e, in, f, declare_only ? NULL : args, declare_only ? 0 : n_args))
         return NULL;
     bool ok = true, unknown = false;
@@ -407,7 +427,8 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         if (!a[k].have || fm->type.is_function || a[k].v.kind != TV_VALUE) {
             unknown = unknown || (a[k].have && a[k].v.kind == TV_UNKNOWN);
             if (a[k].have && !fm->type.is_function && a[k].v.kind == TV_FUNC) {
-                diag_error(s->ds, a[k].at, "argument %s of %s is a value, this is a function", fm->name.s, d->name.s);
+                diag_error(s->ds, a[k].at, "argument %s of %s is a value, this is a function",
+                           fm->name.s, d->name.s);
                 ok = false;
             }
             continue;
@@ -434,8 +455,10 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     for (size_t k = 0; k < d->n_formals; k++) {
         if (a[k].v.kind != TV_VALUE)
             continue;
-        for (uint32_t i = 0; i < a[k].v.v->n_ix + (a[k].v.support ? a[k].v.support->n_ix : 0); i++) {
-            const ix *p = i < a[k].v.v->n_ix ? a[k].v.v->ix[i] : a[k].v.support->ix[i - a[k].v.v->n_ix];
+        for (uint32_t i = 0; i < a[k].v.v->n_ix + (a[k].v.support ? a[k].v.support->n_ix : 0);
+             i++) {
+            const ix *p =
+                i < a[k].v.v->n_ix ? a[k].v.v->ix[i] : a[k].v.support->ix[i - a[k].v.v->n_ix];
             bool skip = false;
             for (uint32_t j = 0; j < a[k].v.n_axes; j++)
                 for (uint32_t q = 0; q < a[k].v.axes[j].n; q++)
@@ -534,7 +557,8 @@ tv default_value(inst *in, const ast_formal *fm)
     return v;
 }
 
-/* --- an entry's bound arguments --------------------------------------------------------------------------- */
+/* --- an entry's bound arguments
+ * --------------------------------------------------------------------------- */
 
 static tv bound_value(inst *in, funcref *f, const ast_formal *fm)
 {
@@ -572,7 +596,8 @@ bool bind_entry_name(inst *in, const arg_binding *b)
     return bind_names(&e, in, &f, &a, 1);
 }
 
-/* --- own operators over an index: fn f(x: [S]) -> [S] as a normaliser, -> real as a reducer ------------------------- */
+/* --- own operators over an index: fn f(x: [S]) -> [S] as a normaliser, -> real as a reducer
+ * ------------------------- */
 
 tv elab_own_operator(env *e, const ast_expr *x, funcref *f, const ast_index *items)
 {
@@ -584,10 +609,12 @@ tv elab_own_operator(env *e, const ast_expr *x, funcref *f, const ast_index *ite
     }
     bool result_has_axis = d && d->n_results == 1 && d->results[0].type.n_axes == 1;
     if (!d || d->n_formals < 1 || d->formals[0].type.n_axes != 1) {
-        diag *g = diag_error(s->ds, x->a->at, "%s cannot stand over an index", d ? d->name.s : f->builtin);
+        diag *g = diag_error(s->ds, x->a->at, "%s cannot stand over an index",
+                             d ? d->name.s : f->builtin);
         if (d)
             diag_note(g, d->name.at, "it is defined here");
-        diag_help(g, "an operator over an index is `fn f(x: [S]) -> [S]`, or `-> real` for a reducer");
+        diag_help(g,
+                  "an operator over an index is `fn f(x: [S]) -> [S]`, or `-> real` for a reducer");
         return tv_poison(x->at);
     }
     env in = *e;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names --------------------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 entity *inst_find(inst *in, const char *name)
 {
@@ -39,7 +41,8 @@ static funcref *direct(inst *in, const ast_decl *d, const char *builtin, span at
     return f;
 }
 
-static bool const_value(inst *in, const char *name, const ast_expr *x, bool is_dim, tv *out, span at)
+static bool const_value(inst *in, const char *name, const ast_expr *x, bool is_dim, tv *out,
+                        span at)
 {
     sema *s = in->s;
     const frontend_define *def = find_define(s, name);
@@ -53,7 +56,8 @@ static bool const_value(inst *in, const char *name, const ast_expr *x, bool is_d
         }
         bool whole = !strpbrk(def->value, ".eEnN") && d >= -9e18 && d <= 9e18;
         if (is_dim && (!whole || d < 0 || d > (double)DIM_LIMIT)) {
-            diag_error(s->ds, at, "-D %s=%s: a dimension is a whole number from 0 to 2^40", name, def->value);
+            diag_error(s->ds, at, "-D %s=%s: a dimension is a whole number from 0 to 2^40", name,
+                       def->value);
             return false;
         }
         long long i = whole ? strtoll(def->value, &end, 10) : 0;
@@ -103,7 +107,10 @@ bool lookup(env *e, const char *name, entity *out)
         }
         return true;
     }
-    static const struct { const char *name; double v; } consts[] = {
+    static const struct {
+        const char *name;
+        double v;
+    } consts[] = {
         {"inf", __builtin_inf()}, {"nan", __builtin_nan("")}, {"pi", 3.14159265358979323846}};
     for (size_t i = 0; i < sizeof consts / sizeof consts[0]; i++)
         if (!strcmp(name, consts[i].name)) {
@@ -141,7 +148,8 @@ const char *nearest_name(env *e, const char *name)
     return str_nearest(s->a, name, all.v, all.n);
 }
 
-/* --- functions by syntax --------------------------------------------------------------------------------------- */
+/* --- functions by syntax
+ * --------------------------------------------------------------------------------------- */
 
 static const char *subst_pattern(sema *s, const char *pattern, const char *inner)
 {
@@ -158,7 +166,8 @@ static void bind_args(sema *s, inst *in, funcref *f, const ast_arg *args, size_t
         vec_push(s->a, &b, f->bound[i]);
     for (size_t i = 0; i < n; i++) {
         if (!args[i].name.s) {
-            diag *d = diag_error(s->ds, args[i].e->at, "an argument bound beforehand needs its name");
+            diag *d =
+                diag_error(s->ds, args[i].e->at, "an argument bound beforehand needs its name");
             diag_help(d, "write `f(name = value)`");
             continue;
         }
@@ -206,8 +215,8 @@ static funcref *part_ref(part *p)
         const char *hole = strstr(f->pattern, arena_printf(s->a, "{%s}", p->index));
         size_t len = strlen(p->index);
         if (hole)
-            f->pattern = intern_printf(s->names, "%.*s{%s+%lld}%s", (int)(hole - f->pattern), f->pattern, p->index,
-                                       (long long)first, hole + len + 2);
+            f->pattern = intern_printf(s->names, "%.*s{%s+%lld}%s", (int)(hole - f->pattern),
+                                       f->pattern, p->index, (long long)first, hole + len + 2);
     }
     f->is_part = true;
     p->f = f;
@@ -226,7 +235,8 @@ funcref *funcref_of(env *e, const ast_expr *x)
             if (near)
                 diag_help(d, "did you mean %s?", near);
             else
-                diag_help(d, "define it, or import the file that does: `import \"std/score.attn\"`");
+                diag_help(d,
+                          "define it, or import the file that does: `import \"std/score.attn\"`");
             return NULL;
         }
         if (n.kind == N_FUNC && n.f->decl && n.f->decl->kind == DECL_ALIAS) {
@@ -250,7 +260,8 @@ funcref *funcref_of(env *e, const ast_expr *x)
             diag_help(d, "a tensor is read with brackets: `%s[...]`", x->name);
         return NULL;
     }
-    if (x->kind == AST_INDEX && x->a->kind == AST_NAME && lookup(e, x->a->name, &n) && n.kind == N_PART) {
+    if (x->kind == AST_INDEX && x->a->kind == AST_NAME && lookup(e, x->a->name, &n) &&
+        n.kind == N_PART) {
         if (!n.p->index) {
             diag_error(s->ds, x->at, "%s is one part, not an array of them", n.name);
             return NULL;
@@ -301,7 +312,8 @@ funcref *funcref_of(env *e, const ast_expr *x)
     return NULL;
 }
 
-/* --- declaring what a body names ---------------------------------------------------------------------------------- */
+/* --- declaring what a body names
+ * ---------------------------------------------------------------------------------- */
 
 static void add_name(inst *in, entity n)
 {
@@ -321,9 +333,12 @@ static tensor *target_tensor(inst *in, const ast_target *t)
     if (n && n->kind == N_TENSOR)
         return n->t;
     if (n) {
-        diag *d = diag_error(in->s->ds, t->name.at, "%s cannot be defined by an equation", t->name.s);
+        diag *d =
+            diag_error(in->s->ds, t->name.at, "%s cannot be defined by an equation", t->name.s);
         diag_note(d, n->at, "it is %s already",
-                  n->kind == N_CONST ? "a constant" : n->kind == N_PART ? "a part" : "a function");
+                  n->kind == N_CONST  ? "a constant"
+                  : n->kind == N_PART ? "a part"
+                                      : "a function");
         return NULL;
     }
     if (dims_find(in, t->name.s)) {
@@ -358,16 +373,22 @@ static void declare_target(inst *in, const ast_stmt *st, const ast_target *t, ui
     if (!x)
         return;
     if (x->given && !t->index) {
-        diag *d = diag_error(s->ds, t->at, "%s is given from outside, it cannot be defined", x->name);
+        diag *d =
+            diag_error(s->ds, t->at, "%s is given from outside, it cannot be defined", x->name);
         diag_note(d, x->at, "it is declared here");
         return;
     }
     if (!t->index && x->eqs.n) {
         diag *d = diag_error(s->ds, t->at, "%s is defined twice", x->name);
-        diag_note(d, x->eqs.v[0].target ? x->eqs.v[0].target->at : x->at, "the other definition is here");
+        diag_note(d, x->eqs.v[0].target ? x->eqs.v[0].target->at : x->at,
+                  "the other definition is here");
         return;
     }
-    equation q = {.in = in, .stmt = st, .target = t, .component = component, .n_path = n_path,
+    equation q = {.in = in,
+                  .stmt = st,
+                  .target = t,
+                  .component = component,
+                  .n_path = n_path,
                   .path = (struct join_step *)path};
     vec_push(s->a, &x->eqs, q);
 }
@@ -440,7 +461,8 @@ static void declare_stmt(inst *in, const ast_stmt *st)
         if (st->indices && st->indices[0]) {
             const ast_index *ix = st->indices[0];
             if (ix->n != 1 || ix->items[0].kind != AST_ITEM_IN || ix->where) {
-                diag *d = diag_error(s->ds, ix->at, "an array of parts needs an index and its range");
+                diag *d =
+                    diag_error(s->ds, ix->at, "an array of parts needs an index and its range");
                 diag_help(d, "write `part %s[l in L] = ...`", p->name);
                 return;
             }
@@ -449,7 +471,8 @@ static void declare_stmt(inst *in, const ast_stmt *st)
             if (p->extent && ix->items[0].hi) { /* a..b */
                 const dim *hi = dims_eval(in, ix->items[0].hi);
                 p->lo = p->extent;
-                p->extent = hi ? dim_add(s->g->dims, dim_sub(s->g->dims, hi, p->lo), dim_const(s->g->dims, 1))
+                p->extent = hi ? dim_add(s->g->dims, dim_sub(s->g->dims, hi, p->lo),
+                                         dim_const(s->g->dims, 1))
                                : NULL;
             }
             if (!p->extent)
@@ -487,14 +510,15 @@ static void declare_results(inst *in)
         }
     size_t n = d->n_results ? d->n_results : ret ? ret->n_exprs : 0;
     if (d->results_named && ret) {
-        diag *g = diag_error(s->ds, ret->at, "%s names its results: `return` has nothing to add", d->name.s);
+        diag *g = diag_error(s->ds, ret->at, "%s names its results: `return` has nothing to add",
+                             d->name.s);
         diag_note(g, d->results[0].at, "they are named here");
     } else if (!d->results_named && !ret) {
         diag *g = diag_error(s->ds, d->name.at, "%s returns nothing", d->name.s);
         diag_help(g, "end it with `return e`, or name its results: `-> (y: [T, H])`");
     } else if (ret && d->n_results && ret->n_exprs != d->n_results) {
-        diag *g = diag_error(s->ds, ret->at, "%s has %zu results, %zu are returned", d->name.s, d->n_results,
-                             ret->n_exprs);
+        diag *g = diag_error(s->ds, ret->at, "%s has %zu results, %zu are returned", d->name.s,
+                             d->n_results, ret->n_exprs);
         diag_note(g, d->results[0].at, "they are declared here");
     }
     in->n_results = (uint32_t)n;
@@ -507,7 +531,8 @@ static void declare_results(inst *in)
         if (f && f->name.s) {
             entity *old = inst_find(in, name);
             if (old) {
-                diag *g = diag_error(s->ds, f->name.at, "result %s has the name of something else", name);
+                diag *g =
+                    diag_error(s->ds, f->name.at, "result %s has the name of something else", name);
                 diag_note(g, old->at, "%s is defined here", name);
                 in->results[i] = tensor_new(in, name, f->name.at);
                 in->results[i]->sig = in->results[i]->def = P_BAD;
@@ -567,7 +592,8 @@ void inst_declare(inst *in)
         if (st->kind != STMT_EQ)
             continue;
         for (size_t k = 0; k < st->n_targets; k++)
-            declare_target(in, st, &st->targets[k], st->n_targets == 1 ? UINT32_MAX : (uint32_t)k, NULL, 0);
+            declare_target(in, st, &st->targets[k], st->n_targets == 1 ? UINT32_MAX : (uint32_t)k,
+                           NULL, 0);
     }
     if (in->alive)
         finish_until(in);
@@ -576,7 +602,8 @@ void inst_declare(inst *in)
         if (t->eqs.n == 0 && t->sig != P_BAD && !t->given) {
             diag *g = diag_error(s->ds, t->at, "%s has no equation", t->name);
             if (t->declared && t->declared_at.file)
-                diag_help(g, "define it: `%s%s = ...`", t->name, t->declared->n_axes ? "[...]" : "");
+                diag_help(g, "define it: `%s%s = ...`", t->name,
+                          t->declared->n_axes ? "[...]" : "");
             t->sig = t->def = P_BAD;
         }
     }

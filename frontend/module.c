@@ -14,7 +14,9 @@ static bool known_word(const char *w)
     return false;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------- */
+/* --- files
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 typedef VEC(const char *) name_list;
 
@@ -51,7 +53,8 @@ static void import(sema *s, const ast_decl *d, const source *from, name_list *lo
         if (near)
             diag_help(g, "did you mean \"%s\"?", near);
         else
-            diag_help(g, "a path is relative to the importing file; the library's files are \"std/...\"");
+            diag_help(
+                g, "a path is relative to the importing file; the library's files are \"std/...\"");
         return;
     }
     for (size_t i = 0; i < loaded->n; i++)
@@ -72,7 +75,8 @@ static void add_decl(sema *s, const ast_decl *d)
     }
     if ((d->kind == DECL_FUNC || d->kind == DECL_ALIAS) && !known_word(d->word.s)) {
         diag *g = diag_error(s->ds, d->word.at, "%s is no kind of function", d->word.s);
-        const char *near = str_nearest(s->a, d->word.s, kind_words, sizeof kind_words / sizeof kind_words[0]);
+        const char *near =
+            str_nearest(s->a, d->word.s, kind_words, sizeof kind_words / sizeof kind_words[0]);
         if (near)
             diag_help(g, "did you mean %s?", near);
         else
@@ -93,7 +97,9 @@ static void load_file(sema *s, uint32_t file, name_list *loaded)
     }
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------------- */
+/* --- entries
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static void reset(sema *s, module *scratch, const char *name)
 {
@@ -170,7 +176,8 @@ inst *inst_entry(sema *s, const ast_decl *d, funcref *f, const ast_decl *model)
     return in;
 }
 
-static graph *compile_entry(sema *s, module *m, module *scratch, const ast_decl *model, bool check_only)
+static graph *compile_entry(sema *s, module *m, module *scratch, const ast_decl *model,
+                            bool check_only)
 {
     size_t errors = s->ds->n_errors;
     reset(s, scratch, model->name.s);
@@ -185,7 +192,8 @@ static graph *compile_entry(sema *s, module *m, module *scratch, const ast_decl 
         if (!r)
             return NULL;
         if (!r->decl) {
-            diag_error(s->ds, model->e->at, "%s is an operator, a model needs a function", r->builtin);
+            diag_error(s->ds, model->e->at, "%s is an operator, a model needs a function",
+                       r->builtin);
             return NULL;
         }
         *f = *r;
@@ -248,12 +256,14 @@ module *frontend_compile(arena *a, strtab *names, source_set *sources, diags *ds
         compile_entry(s, m, scratch, d, false);
     }
     if (o->entry && !found) {
-        diag *d = diag_error(ds, (span){0}, "%s has no model %s", sources->files.v[file]->name, o->entry);
+        diag *d =
+            diag_error(ds, (span){0}, "%s has no model %s", sources->files.v[file]->name, o->entry);
         const char *near = str_nearest(a, o->entry, models.v, models.n);
         if (near)
             diag_help(d, "did you mean %s?", near);
         else
-            diag_help(d, models.n ? "attnc check lists the models" : "export a function: `model run[B] = f`");
+            diag_help(d, models.n ? "attnc check lists the models"
+                                  : "export a function: `model run[B] = f`");
     }
     /* functions no model reaches are checked on their own */
     for (size_t i = 0; i < main->n && !o->entry; i++) {
@@ -268,8 +278,8 @@ module *frontend_compile(arena *a, strtab *names, source_set *sources, diags *ds
     }
     for (size_t i = 0; i < o->n_defines && ds->n_errors == errors; i++)
         if (!s->used_define[i] && m->graphs.n) {
-            diag *d = diag_error(ds, (span){0}, "-D %s: nothing in %s has that name", o->defines[i].name,
-                                 sources->files.v[file]->name);
+            diag *d = diag_error(ds, (span){0}, "-D %s: nothing in %s has that name",
+                                 o->defines[i].name, sources->files.v[file]->name);
             diag_help(d, "-D sets a dimension or a `const` of the entry");
         }
     return ds->n_errors > errors ? NULL : m;

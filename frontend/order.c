@@ -1,5 +1,6 @@
-/* order.c: dependence between tensors. A cycle of reads needs a step: an axis along which every read in the cycle
- * goes to the past (or stays at the step). Finds the axis and the direction, or says which read forbids it. */
+/* order.c: dependence between tensors. A cycle of reads needs a step: an axis along which every
+ * read in the cycle goes to the past (or stays at the step). Finds the axis and the direction, or
+ * says which read forbids it. */
 #include "frontend/order.h"
 
 #include <string.h>
@@ -9,7 +10,9 @@ tensor *placeholder_of(const order *o, const value *v)
     return v->op == OP_history && v->scan < o->n_scan ? o->by_scan[v->scan] : NULL;
 }
 
-/* --- edges --------------------------------------------------------------------------------------------------------- */
+/* --- edges
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
 {
@@ -49,7 +52,9 @@ void order_edges(order *o, tensor *t)
     scan_body(o, t, t->body, seen);
 }
 
-/* --- relations --------------------------------------------------------------------------------------------------------- */
+/* --- relations
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* The predicate under which a read counts: what was in force when it was elaborated. */
 static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
@@ -72,12 +77,14 @@ static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
     return any;
 }
 
-relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward)
+relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_pos, uint32_t to_pos,
+                        bool backward)
 {
     sema *s = o->s;
     (void)f;
     value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
-    if (dims_resolve(s, e->from->ix[from_pos]->extent) != dims_resolve(s, e->to->ix[to_pos]->extent))
+    if (dims_resolve(s, e->from->ix[from_pos]->extent) !=
+        dims_resolve(s, e->to->ix[to_pos]->extent))
         return REL_NONE;
     if (at == step)
         return REL_SAME;
@@ -94,12 +101,15 @@ bool order_cuts(order *o, const frame *f, const edge *e)
     /* by the history of any scan that holds both */
     for (; f->up; f = f->up)
         if (f->in[e->from->id] && f->in[e->to->id] &&
-            order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) == REL_PAST)
+            order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) ==
+                REL_PAST)
             return true;
     return false;
 }
 
-/* --- components (Tarjan) ------------------------------------------------------------------------------------------------ */
+/* --- components (Tarjan)
+ * ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct tarjan {
     order *o;
@@ -159,10 +169,12 @@ void order_components(order *o, frame *f, tensor *const *members, size_t n)
     f->comp = t.comp;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------------------ */
+/* --- steps
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
-static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint32_t seed_pos, bool backward,
-                      const edge **blame)
+static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint32_t seed_pos,
+                      bool backward, const edge **blame)
 {
     sema *s = o->s;
     VEC(tensor *) todo = {0};
@@ -187,7 +199,8 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
                 uint32_t best = UINT32_MAX;
                 for (uint32_t q = 0; q < e->to->n_ix; q++) {
                     relation rq = order_relation(o, f, e, f->step[x->id], q, backward);
-                    bool better = rq != REL_NONE && (best == UINT32_MAX || (r == REL_UPTO && rq != REL_UPTO));
+                    bool better =
+                        rq != REL_NONE && (best == UINT32_MAX || (r == REL_UPTO && rq != REL_UPTO));
                     if (better) {
                         best = q;
                         r = rq;
@@ -249,26 +262,33 @@ bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members,
     const tensor *t = members[0];
     strbuf names = {.a = s->a};
     for (size_t i = 0; i < n && i < 6; i++)
-        sb_printf(&names, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", base_name(s, members[i]));
+        sb_printf(&names, "%s%s",
+                  i == 0       ? ""
+                  : i + 1 == n ? " and "
+                               : ", ",
+                  base_name(s, members[i]));
     if (first) {
-        diag *d = diag_error(s->ds, edge_span(first), "%s needs %s at steps that are not computed yet",
-                             base_name(s, first->from), base_name(s, first->to));
+        diag *d =
+            diag_error(s->ds, edge_span(first), "%s needs %s at steps that are not computed yet",
+                       base_name(s, first->from), base_name(s, first->to));
         diag_note(d, first->from->at, "%s is defined here", base_name(s, first->from));
         if (n > 1)
-            diag_note(d, first->to->at, "%s is defined here; %s depend on each other", base_name(s, first->to),
-                      sb_text(&names));
+            diag_note(d, first->to->at, "%s is defined here; %s depend on each other",
+                      base_name(s, first->to), sb_text(&names));
         diag_help(d, "a recurrence reads earlier steps: `%s[t-1]`, or `%s[i]` under `i <= t`",
                   base_name(s, first->to), base_name(s, first->to));
         return false;
     }
-    diag *d = diag_error(s->ds, t->at, n > 1 ? "%s depend on each other in the same step"
-                                             : "%s depends on itself in the same step",
+    diag *d = diag_error(s->ds, t->at,
+                         n > 1 ? "%s depend on each other in the same step"
+                               : "%s depends on itself in the same step",
                          sb_text(&names));
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < o->edges[members[i]->id].n; k++) {
             const edge *e = &o->edges[members[i]->id].v[k];
             if (f->in[e->to->id]) {
-                diag_note(d, edge_span(e), "%s reads %s here", base_name(s, members[i]), base_name(s, e->to));
+                diag_note(d, edge_span(e), "%s reads %s here", base_name(s, members[i]),
+                          base_name(s, e->to));
                 break;
             }
         }

@@ -6,10 +6,10 @@
 
 /* How tensor X at step s reads tensor Y. */
 typedef enum relation {
-    REL_NONE,   /* no relation that could be proved */
-    REL_SAME,   /* at s */
-    REL_PAST,   /* at earlier steps only */
-    REL_UPTO,   /* at earlier steps and s */
+    REL_NONE, /* no relation that could be proved */
+    REL_SAME, /* at s */
+    REL_PAST, /* at earlier steps only */
+    REL_UPTO, /* at earlier steps and s */
 } relation;
 
 /* One read of a placeholder in a body. */
@@ -24,29 +24,29 @@ typedef struct edge {
 typedef struct frame frame;
 struct frame {
     frame *up;
-    bool *in;           /* by tensor id */
-    uint32_t *step;     /* by tensor id: position among its ix */
+    bool *in;       /* by tensor id */
+    uint32_t *step; /* by tensor id: position among its ix */
     bool backward;
-    const ix *step_ix;  /* scratch graph: of every body (renamed where it differed) */
-    value **region;     /* by tensor id: its value in this step, in the final graph */
-    progress *state;    /* by tensor id */
-    value **history;    /* by tensor id: final graph; before and after this step's row */
+    const ix *step_ix; /* scratch graph: of every body (renamed where it differed) */
+    value **region;    /* by tensor id: its value in this step, in the final graph */
+    progress *state;   /* by tensor id */
+    value **history;   /* by tensor id: final graph; before and after this step's row */
     value **appended;
-    bool *wanted;       /* needs a history */
+    bool *wanted; /* needs a history */
     int *slot;
     uint32_t scan;
-    value **memo;       /* by scratch value id */
-    signed char *dep;   /* by scratch value id: 0 unknown, 1 depends on the frame's tensors, -1 not */
-    int *comp;          /* by tensor id: strongly connected component inside this frame */
-    tensor *current;    /* whose body is being built */
+    value **memo;     /* by scratch value id */
+    signed char *dep; /* by scratch value id: 0 unknown, 1 depends on the frame's tensors, -1 not */
+    int *comp;        /* by tensor id: strongly connected component inside this frame */
+    tensor *current;  /* whose body is being built */
 };
 
 typedef struct order {
     sema *s;
-    graph *from; /* the scratch graph */
+    graph *from;      /* the scratch graph */
     tensor **by_scan; /* placeholder's scan number -> tensor */
     uint32_t n_scan;
-    VEC(edge) *edges; /* by tensor id */
+    VEC(edge) * edges; /* by tensor id */
     bool *edges_done;
 } order;
 
@@ -56,7 +56,8 @@ relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_p
                         bool backward);
 /* Finds step positions for the tensors of component c of frame `outer`; false after a message. */
 bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n);
-/* The components of the tensors in `members` under reads at the same step of `f` (all reads if f is NULL). */
+/* The components of the tensors in `members` under reads at the same step of `f` (all reads if f is
+ * NULL). */
 void order_components(order *o, frame *f, tensor *const *members, size_t n);
 /* Makes `step` the index at position pos of t, in its body and reads. */
 bool rename_step(sema *s, order *o, tensor *t, uint32_t pos, const ix *step);

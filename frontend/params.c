@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* --- which names a function uses as dims ------------------------------------------------------------------------ */
+/* --- which names a function uses as dims
+ * ------------------------------------------------------------------------ */
 
 static bool expr_names(const ast_expr *x, const char *name)
 {
@@ -103,11 +104,14 @@ bool formal_names_dim(const ast_formal *f, const char *name)
     return type_names(&f->type, name) || index_ranges(f->index, name) || f->name.s == name;
 }
 
-/* --- leaves ------------------------------------------------------------------------------------------------------- */
+/* --- leaves
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* Memory indices for a leaf: one for each of the first `n_lead` sizes, then one for each axis. */
-static const ix **memory_ix(sema *s, const ix *const *lead, uint32_t n_lead, const dim *const *family,
-                            uint32_t n_family, const axis *ax, uint32_t n, uint32_t *total)
+static const ix **memory_ix(sema *s, const ix *const *lead, uint32_t n_lead,
+                            const dim *const *family, uint32_t n_family, const axis *ax, uint32_t n,
+                            uint32_t *total)
 {
     ix_list avoid = {0};
     *total = n_lead + n_family + n;
@@ -131,8 +135,8 @@ static const ix **memory_ix(sema *s, const ix *const *lead, uint32_t n_lead, con
 }
 
 /* The leaf with an index for each part of each axis; `mem` are the memory indices of the axes. */
-static tv unpack(sema *s, value *leaf, const ix *const *mem, axis *ax, uint32_t n, const ix *const *avoid0,
-                 uint32_t n_avoid0, span at)
+static tv unpack(sema *s, value *leaf, const ix *const *mem, axis *ax, uint32_t n,
+                 const ix *const *avoid0, uint32_t n_avoid0, span at)
 {
     VEC(const ix *) from = {0};
     VEC(value *) to = {0};
@@ -152,7 +156,9 @@ static tv unpack(sema *s, value *leaf, const ix *const *mem, axis *ax, uint32_t 
             ax[i].ix[k] = pool_ix(s, ax[i].d[k], avoid.v, avoid.n, NULL);
             vec_push(s->a, &avoid, ax[i].ix[k]);
             value *me = graph_index(s->g, ax[i].ix[k]);
-            flat = flat ? b_elem(s, OP_add, b_elem(s, OP_mul, flat, b_dim(s, ax[i].d[k]), NULL), me, NULL) : me;
+            flat = flat ? b_elem(s, OP_add, b_elem(s, OP_mul, flat, b_dim(s, ax[i].d[k]), NULL), me,
+                                 NULL)
+                        : me;
         }
         vec_push(s->a, &from, mem[i]);
         vec_push(s->a, &to, flat);
@@ -166,7 +172,9 @@ static tv unpack(sema *s, value *leaf, const ix *const *mem, axis *ax, uint32_t 
 static const char *fill(sema *s, const char *pattern, const char *inner)
 {
     const char *hole = strstr(pattern, "{}");
-    return hole ? intern_printf(s->names, "%.*s%s%s", (int)(hole - pattern), pattern, inner, hole + 2) : pattern;
+    return hole ? intern_printf(s->names, "%.*s%s%s", (int)(hole - pattern), pattern, inner,
+                                hole + 2)
+                : pattern;
 }
 
 tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
@@ -189,7 +197,8 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
         ext[i] = in->f->extents[i];
     for (uint32_t i = 0; i < own; i++) {
         if (fam->items[i].kind != AST_ITEM_IN || fam->items[i].hi) {
-            diag *d = diag_error(s->ds, fam->items[i].at, "a family of params needs an index and its range");
+            diag *d = diag_error(s->ds, fam->items[i].at,
+                                 "a family of params needs an index and its range");
             diag_help(d, "write `param %s[l in L]: ...`", name.s);
             return NULL;
         }
@@ -201,7 +210,8 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
     const char *source = in->f ? fill(s, in->f->pattern, inner) : inner;
     const char *cname = intern_printf(s->names, "%s%s", in->f ? in->f->path : "", name.s);
     if (own && !strstr(source, arena_printf(s->a, "{%s}", fam->items[0].name.s))) {
-        diag *d = diag_error(s->ds, st->at, "each tensor of the family %s needs a name of its own", name.s);
+        diag *d = diag_error(s->ds, st->at, "each tensor of the family %s needs a name of its own",
+                             name.s);
         diag_help(d, "say where they are found: `from \"%s{%s}\"`", name.s, fam->items[0].name.s);
         return NULL;
     }
@@ -218,7 +228,8 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
         for (uint32_t i = 0; fits && i < total; i++)
             fits = dims_unify(s, mem[i]->extent, old->v->ix[i]->extent);
         if (!fits) {
-            diag *d = diag_error(s->ds, name.at, "param %s has two shapes: %s here", source, axes_show(s, ax, n));
+            diag *d = diag_error(s->ds, name.at, "param %s has two shapes: %s here", source,
+                                 axes_show(s, ax, n));
             diag_note(d, old->t->at, "%s there", axes_show(s, old->t->axes, old->t->n_axes));
             diag_help(d, "copies of a function have params of their own as parts: "
                          "`part p = f from \"p_{}\"`");
@@ -233,7 +244,8 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
                 cname = intern_printf(s->names, "%s_%zu", cname, s->owners.n);
                 break;
             }
-        leaf = graph_param(s->g, cname, store_of(s, st->type->scalar), mem, total, outer + own, source);
+        leaf = graph_param(s->g, cname, store_of(s, st->type->scalar), mem, total, outer + own,
+                           source);
         leaf->at = name.at;
     }
     value *all = leaf;
@@ -275,7 +287,9 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
     return t;
 }
 
-/* --- inputs ---------------------------------------------------------------------------------------------------------- */
+/* --- inputs
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 bool input_formal(inst *in, const ast_formal *f)
 {
@@ -307,21 +321,26 @@ bool input_formal(inst *in, const ast_formal *f)
     for (uint32_t i = 0; i < own; i++) {
         if (f->index->items[i].kind != AST_ITEM_IN || f->index->items[i].hi ||
             !(ext[i] = dims_eval(in, f->index->items[i].e))) {
-            diag *d = diag_error(s->ds, f->index->at, "a family of inputs needs an index and its range");
+            diag *d =
+                diag_error(s->ds, f->index->at, "a family of inputs needs an index and its range");
             diag_help(d, "write `%s[l in L]: ... from \"%s{l}\"`", f->name.s, f->name.s);
             return false;
         }
         int64_t c;
         if (!dim_is_const(dims_resolve(s, ext[i]), &c)) {
-            diag *d = diag_error(s->ds, f->index->at, "the number of tensors of %s must be known when compiling",
-                                 f->name.s);
+            diag *d =
+                diag_error(s->ds, f->index->at,
+                           "the number of tensors of %s must be known when compiling", f->name.s);
             diag_help(d, "fix it: -D %s=...", dims_show(s, ext[i]));
             return false;
         }
     }
     const ix **mem = memory_ix(s, in->ctx, in->n_ctx, ext, own, ax, n, &total);
-    value *leaf = graph_input(s->g, f->name.s, store_of(s, f->type.scalar), mem, total, f->dflt != NULL, own,
-                              f->from.s ? f->from.s : own ? intern_printf(s->names, "%s{}", f->name.s) : NULL);
+    value *leaf =
+        graph_input(s->g, f->name.s, store_of(s, f->type.scalar), mem, total, f->dflt != NULL, own,
+                    f->from.s ? f->from.s
+                    : own     ? intern_printf(s->names, "%s{}", f->name.s)
+                              : NULL);
     leaf->at = f->name.at;
     axis *full = ARENA_ARRAY(s->a, axis, own + n);
     for (uint32_t i = 0; i < own; i++) {

@@ -1,7 +1,7 @@
 /* ranges.c: which numbers an index runs over.
  *
- * Indices of graph values are canonical: the first free one of an extent is used, so that equal terms written with
- * different letters are one value. */
+ * Indices of graph values are canonical: the first free one of an extent is used, so that equal
+ * terms written with different letters are one value. */
 #include "frontend/sema.h"
 
 #include <string.h>
@@ -57,7 +57,8 @@ void tv_ixs(const tv *v, ix_list *out, arena *a)
             add_ix(out, a, v->axes[i].ix[k]);
 }
 
-/* --- ranges from uses ----------------------------------------------------------------------------------- */
+/* --- ranges from uses
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct uses {
     env *e;
@@ -86,7 +87,8 @@ static void found(uses *u, const dim *extent, const dim *lo, span at, const char
         return; /* a local's size that nothing has decided yet */
     u->conflict = true;
     if (u->report) {
-        diag *d = diag_error(s->ds, at, "index %s has two ranges: %s (an axis of %s) and %s (an axis of %s)",
+        diag *d = diag_error(s->ds, at,
+                             "index %s has two ranges: %s (an axis of %s) and %s (an axis of %s)",
                              u->name, dims_show(s, u->extent), u->of, dims_show(s, extent), of);
         diag_note(d, u->at, "%s ranges over %s here", u->name, dims_show(s, u->extent));
         diag_help(d, "say which it is: `%s in %s`", u->name, dims_show(s, u->extent));
@@ -170,17 +172,19 @@ bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used
         for (size_t i = 0; i < n; i++)
             used = used || (where_used[i] && mentions(where_used[i], name));
         diag *d = diag_error(s->ds, at, "index %s has no range", name);
-        diag_help(d,
-                  used ? "no axis is indexed by %s alone here; say what it ranges over: `%s in S` or "
-                         "`%s in 0..n`"
-                       : "%s is not used as an index of anything; say what it ranges over: `%s in S` "
-                         "or `%s in 0..n`",
-                  name, name, name);
+        diag_help(
+            d,
+            used ? "no axis is indexed by %s alone here; say what it ranges over: `%s in S` or "
+                   "`%s in 0..n`"
+                 : "%s is not used as an index of anything; say what it ranges over: `%s in S` "
+                   "or `%s in 0..n`",
+            name, name, name);
     }
     return false;
 }
 
-/* --- binders -------------------------------------------------------------------------------------------- */
+/* --- binders
+ * -------------------------------------------------------------------------------------------- */
 
 static bool mentions(const ast_expr *x, const char *name)
 {
@@ -247,8 +251,8 @@ static bool shadows(env *e, const char *name, span at)
 }
 
 /* `S`, `a..b`: extent and first value; a condition where the ends depend on outer indices. */
-static bool range_of_item(env *e, const ast_item *it, const dim **extent, const dim **lo,
-                          value **a, value **b)
+static bool range_of_item(env *e, const ast_item *it, const dim **extent, const dim **lo, value **a,
+                          value **b)
 {
     sema *s = e->in->s;
     dims *t = s->g->dims;
@@ -314,8 +318,9 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
             const ast_expr *first = first_name(it->e);
             if (!first || in_scope(e, first->name)) {
                 if (it->e->kind == AST_NAME || !first) {
-                    diag *d = diag_error(s->ds, it->at, first ? "index %s is bound already"
-                                                              : "an index is expected here%s",
+                    diag *d = diag_error(s->ds, it->at,
+                                         first ? "index %s is bound already"
+                                               : "an index is expected here%s",
                                          first ? first->name : "");
                     if (first)
                         diag_note(d, in_scope(e, first->name)->at, "it is bound here");
@@ -345,7 +350,8 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
         ix_list avoid = {0};
         env_ixs(e, &avoid, s->a);
         scope *sc = ARENA_NEW(s->a, scope);
-        *sc = (scope){(scope *)e->indices, name.s, pool_ix(s, extent, avoid.v, avoid.n, name.s), lo, name.at};
+        *sc = (scope){(scope *)e->indices, name.s, pool_ix(s, extent, avoid.v, avoid.n, name.s), lo,
+                      name.at};
         e->indices = sc;
         vec_push(s->a, &b, sc->ix);
         vec_push(s->a, &l, lo);

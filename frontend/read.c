@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* --- one piece --------------------------------------------------------------------------------------------- */
+/* --- one piece
+ * --------------------------------------------------------------------------------------------- */
 
 typedef struct bounds {
     value *inside; /* with `else` at hand: where the read lies inside */
@@ -24,7 +25,8 @@ static void static_check(env *e, const dim *a, const dim *b, span at, const char
     vec_push(s->g->a, &s->g->checks, c);
 }
 
-static void check_inside(env *e, const tensor *t, value *idx, const dim *extent, span at, bounds *out)
+static void check_inside(env *e, const tensor *t, value *idx, const dim *extent, span at,
+                         bounds *out)
 {
     sema *s = e->in->s;
     dims *dt = s->g->dims;
@@ -68,11 +70,12 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
     bool below = !low && dim_proved_lt(dt, lo, dim_const(dt, 0));
     bool above = !high && dim_proved_le(dt, extent, hi) && !dim_proved_lt(dt, hi, extent);
     if (below || above) {
-        diag *d = diag_error(s->ds, at, "this read leaves %s: its index runs from %s to %s, the axis from 0 to %s",
-                             t->name, dims_show(s, lo), dims_show(s, hi),
-                             dims_show(s, dim_sub(dt, extent, dim_const(dt, 1))));
-        diag_help(d, "give the value outside: `%s[%s] = ...`, or `... else 0`, or narrow the index", t->name,
-                  below ? "-1" : dims_show(s, extent));
+        diag *d = diag_error(
+            s->ds, at, "this read leaves %s: its index runs from %s to %s, the axis from 0 to %s",
+            t->name, dims_show(s, lo), dims_show(s, hi),
+            dims_show(s, dim_sub(dt, extent, dim_const(dt, 1))));
+        diag_help(d, "give the value outside: `%s[%s] = ...`, or `... else 0`, or narrow the index",
+                  t->name, below ? "-1" : dims_show(s, extent));
         out->bad = true;
         return;
     }
@@ -81,8 +84,10 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
                      arena_printf(s->a, "an index of %s must not be negative", t->name));
     if (!high)
         static_check(e, dim_add(dt, hi, dim_const(dt, 1)), extent, at,
-                     arena_printf(s->a, "%s must be long enough: %s of its rows are read, it has %s", t->name,
-                                  dims_show(s, dim_add(dt, hi, dim_const(dt, 1))), dims_show(s, extent)));
+                     arena_printf(s->a,
+                                  "%s must be long enough: %s of its rows are read, it has %s",
+                                  t->name, dims_show(s, dim_add(dt, hi, dim_const(dt, 1))),
+                                  dims_show(s, extent)));
 }
 
 static void record(env *e, tensor *t, const ix *const *from, value *const *to, uint32_t n, span at)
@@ -101,7 +106,8 @@ static void record(env *e, tensor *t, const ix *const *from, value *const *to, u
     vec_push(s->a, &e->reader->reads, r);
 }
 
-/* t (a given tensor, or one piece) at positions pos, one per part, counted from the axes' own lo. */
+/* t (a given tensor, or one piece) at positions pos, one per part, counted from the axes' own lo.
+ */
 static tv read_piece(env *e, tensor *t, value *const *pos, span at)
 {
     sema *s = e->in->s;
@@ -131,15 +137,16 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     if (b.guard && !where)
         where = graph_bool(s->g, true);
     r.v = b_read(s, base, from.v, to.v, (uint32_t)from.n, where);
-    r.support = b_and(s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, b.inside) : NULL,
-                      b.inside);
+    r.support = b_and(
+        s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, b.inside) : NULL, b.inside);
     r.weight = t->given ? t->val.weight : t->weight;
     if (!t->given)
         record(e, t, from.v, to.v, (uint32_t)from.n, at);
     return r;
 }
 
-/* --- pieces together ---------------------------------------------------------------------------------------- */
+/* --- pieces together
+ * ---------------------------------------------------------------------------------------- */
 
 /* Ranges over which a whole tensor's tile reads: choose by position. */
 static tv read_tiles(env *e, tensor *t, value *const *pos, span at)
@@ -210,7 +217,8 @@ static tv read_boundaries(env *e, tensor *t, size_t from, value *const *pos, spa
         struct boundary *b = &t->boundaries.v[from];
         value *p = pos[b->part];
         const dim *lo, *hi, *c = dims_resolve(s, b->at), *one = dim_const(dt, 1);
-        bool ranges = p->op == OP_index || value_is_data(p); /* met by offsets, not by what ranges */
+        bool ranges =
+            p->op == OP_index || value_is_data(p); /* met by offsets, not by what ranges */
         bool known = value_int_bounds(s, p, &lo, &hi);
         if (known && lo == hi && lo == c)
             ranges = false;
@@ -250,10 +258,12 @@ static tv read_boundaries(env *e, tensor *t, size_t from, value *const *pos, spa
     return read_inner(e, t, pos, at);
 }
 
-/* --- by syntax ------------------------------------------------------------------------------------------------ */
+/* --- by syntax
+ * ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct item_value {
-    value *v;       /* position */
+    value *v; /* position */
     value *support;
     uint32_t n_axes; /* an index that is itself a vector */
     axis *axes;
@@ -261,8 +271,8 @@ typedef struct item_value {
     const dim *d;
 } item_value;
 
-static bool item_position(env *e, tensor *t, const ast_item *it, const dim *d, const dim *lo, ix_list *avoid,
-                          item_value *out)
+static bool item_position(env *e, tensor *t, const ast_item *it, const dim *d, const dim *lo,
+                          ix_list *avoid, item_value *out)
 {
     sema *s = e->in->s;
     dims *dt = s->g->dims;
@@ -277,7 +287,8 @@ static bool item_position(env *e, tensor *t, const ast_item *it, const dim *d, c
     }
     if (it->kind == AST_ITEM_IN) {
         diag *g = diag_error(s->ds, it->at, "an index cannot be bound while reading %s", t->name);
-        diag_help(g, "bind it on the left side, or by an operator: `sum[%s in ...](...)`", it->name.s);
+        diag_help(g, "bind it on the left side, or by an operator: `sum[%s in ...](...)`",
+                  it->name.s);
         return false;
     }
     env inner = *e;
@@ -292,13 +303,14 @@ static bool item_position(env *e, tensor *t, const ast_item *it, const dim *d, c
         const dim *xlo, *xhi, *ylo, *yhi;
         if (y.kind != TV_VALUE)
             return false;
-        if (!value_int_bounds(s, x.v, &xlo, &xhi) || !value_int_bounds(s, y.v, &ylo, &yhi) || xlo != xhi ||
-            ylo != yhi) {
+        if (!value_int_bounds(s, x.v, &xlo, &xhi) || !value_int_bounds(s, y.v, &ylo, &yhi) ||
+            xlo != xhi || ylo != yhi) {
             diag *g = diag_error(s->ds, it->at, "the ends of a slice are sizes known at entry");
             diag_help(g, "name the index and narrow it with `where`");
             return false;
         }
-        out->d = dim_max(dt, dim_const(dt, 0), dim_add(dt, dim_sub(dt, ylo, xlo), dim_const(dt, 1)));
+        out->d =
+            dim_max(dt, dim_const(dt, 0), dim_add(dt, dim_sub(dt, ylo, xlo), dim_const(dt, 1)));
         out->fresh = pool_ix(s, out->d, avoid->v, avoid->n, t->name);
         vec_push(s->a, avoid, out->fresh);
         out->v = b_elem(s, OP_add, graph_index(s->g, out->fresh), b_dim(s, xlo), NULL);
@@ -307,7 +319,8 @@ static bool item_position(env *e, tensor *t, const ast_item *it, const dim *d, c
     if (x.v->dt != DT_I64) {
         diag *g = diag_error(s->ds, it->at, "an index of %s must be an int, this is %s", t->name,
                              x.v->dt == DT_BOOL ? "a bool" : "real");
-        diag_help(g, x.v->dt == DT_BOOL ? "put a condition behind `where`" : "floor, round and ceil make an int");
+        diag_help(g, x.v->dt == DT_BOOL ? "put a condition behind `where`"
+                                        : "floor, round and ceil make an int");
         return false;
     }
     if (x.n_axes) {

@@ -1,16 +1,19 @@
-/* sema.h: the checker's own structures: functions become instances, equations become tensors, and every
- * expression becomes a graph value.
+/* sema.h: the checker's own structures: functions become instances, equations become tensors, and
+ * every expression becomes a graph value.
  *
  * The work goes in four steps, one group of files each:
  *
- *   1. module.c, instance.c   declarations, imports; a call makes an instance: a function with its dims, arguments,
- *                             params and parts bound
+ *   1. module.c, instance.c   declarations, imports; a call makes an instance: a function with its
+ * dims, arguments, params and parts bound
  *   2. dims.c, ranges.c       sizes: unification of axes, ranges of indices
- *   3. expr.c, call.c, read.c, tensor.c   expressions to graph values. A tensor defined by equations is read through
- *                             a placeholder (an OP_history of a number of its own), so order does not matter
- *   4. order.c, to_ir.c       which tensors depend on which: cycles become scans; the final graph is built anew
+ *   3. expr.c, call.c, read.c, tensor.c   expressions to graph values. A tensor defined by
+ * equations is read through a placeholder (an OP_history of a number of its own), so order does not
+ * matter
+ *   4. order.c, to_ir.c       which tensors depend on which: cycles become scans; the final graph
+ * is built anew
  *
- * An expression's value is a `tv`: a graph value, the axes it still has, and its support (where it is present). */
+ * An expression's value is a `tv`: a graph value, the axes it still has, and its support (where it
+ * is present). */
 #ifndef ATTNC_FRONTEND_SEMA_H
 #define ATTNC_FRONTEND_SEMA_H
 
@@ -22,22 +25,24 @@ typedef struct inst inst;
 typedef struct tensor tensor;
 typedef struct funcref funcref;
 
-/* --- axes ------------------------------------------------------------------------------------------- */
+/* --- axes
+ * ------------------------------------------------------------------------------------------- */
 
-/* An axis as memory has it. A plain axis has one part; a packed one, (N, K), has several, first outermost; a joined
- * one, (A; B), has one part and remembers what it is made of. */
+/* An axis as memory has it. A plain axis has one part; a packed one, (N, K), has several, first
+ * outermost; a joined one, (A; B), has one part and remembers what it is made of. */
 typedef struct axis axis;
 struct axis {
     span at;
     uint32_t n;
     const struct ix **ix; /* one per part; in a type without values: NULL */
-    const dim **d;    /* sizes, as far as known when made: compare with dims_same */
-    const dim *lo;    /* first value of the (single) part; NULL: 0 */
-    uint32_t n_join;  /* joined: the pieces in order, each an axis without indices */
+    const dim **d;        /* sizes, as far as known when made: compare with dims_same */
+    const dim *lo;        /* first value of the (single) part; NULL: 0 */
+    uint32_t n_join;      /* joined: the pieces in order, each an axis without indices */
     axis *join;
 };
 
-/* --- values ----------------------------------------------------------------------------------------- */
+/* --- values
+ * ----------------------------------------------------------------------------------------- */
 
 typedef enum tv_kind {
     TV_POISON,  /* an error was reported */
@@ -58,7 +63,8 @@ typedef struct tv {
     funcref *f;
 } tv;
 
-/* --- tensors: everything that can be read by name ----------------------------------------------------- */
+/* --- tensors: everything that can be read by name
+ * ----------------------------------------------------- */
 
 typedef enum progress { P_NEW, P_BUSY, P_DONE, P_BAD } progress;
 
@@ -69,16 +75,19 @@ typedef struct equation {
     const ast_target *target; /* the name, with its index */
     uint32_t component;       /* which of several results */
     uint32_t n_path;          /* targets inside joins: [part, of] pairs, outermost first */
-    struct join_step { uint32_t part, of; const ast_target *join; } *path;
-    const ast_expr *ret;      /* `return e`: no target */
+    struct join_step {
+        uint32_t part, of;
+        const ast_target *join;
+    } * path;
+    const ast_expr *ret; /* `return e`: no target */
 } equation;
 
 /* A read of one tensor inside another's definition, for the order of evaluation and causality. */
 typedef struct access {
     tensor *of;
     uint32_t n;
-    value **index;  /* one i64 value for each of of->ix (context indices first) */
-    value *demand;  /* the predicate under which it counts; NULL: always */
+    value **index; /* one i64 value for each of of->ix (context indices first) */
+    value *demand; /* the predicate under which it counts; NULL: always */
     span at;
 } access;
 
@@ -92,14 +101,20 @@ struct tensor {
     bool given;
     tv val; /* its axes are the tensor's */
 
-    /* Defined by equations. A tensor with several pieces is a `whole`: it has no placeholder and is read through
-     * its pieces, which are tensors themselves. */
+    /* Defined by equations. A tensor with several pieces is a `whole`: it has no placeholder and is
+     * read through its pieces, which are tensors themselves. */
     VEC(equation) eqs;
     bool pieces_done;
-    VEC(tensor *) tiles;      /* in order along tile_axis (a part number over all axes) */
+    VEC(tensor *) tiles; /* in order along tile_axis (a part number over all axes) */
     uint32_t tile_axis;
-    VEC(struct boundary { uint32_t part; const dim *at; tensor *t; span where; }) boundaries;
-    tensor *parent;           /* of a boundary: whose, along which part */
+    VEC(struct boundary {
+        uint32_t part;
+        const dim *at;
+        tensor *t;
+        span where;
+    })
+    boundaries;
+    tensor *parent; /* of a boundary: whose, along which part */
     uint32_t parent_part;
     const dim *parent_at;
     const ast_type *declared;
@@ -112,18 +127,19 @@ struct tensor {
     axis *axes;
 
     progress def;
-    value *ph;            /* placeholder: the context's indices, then the axes' */
+    value *ph; /* placeholder: the context's indices, then the axes' */
     uint32_t n_ctx;
     uint32_t n_ix;
     const struct ix **ix; /* the body's; all of ph's unless its step was renamed */
     value *body;          /* the definition over ph->ix; stored as 0 where absent */
     value *support;       /* over the same indices; NULL: everywhere */
     bool weight;
-    bool is_root;         /* stored as a result */
-    VEC(access) reads;    /* made while the body was elaborated */
+    bool is_root;      /* stored as a result */
+    VEC(access) reads; /* made while the body was elaborated */
 };
 
-/* --- functions, parts, instances ---------------------------------------------------------------------- */
+/* --- functions, parts, instances
+ * ---------------------------------------------------------------------- */
 
 typedef struct arg_binding {
     const char *name;
@@ -132,21 +148,22 @@ typedef struct arg_binding {
     tv val;    /* or an evaluated one (kind TV_VALUE or TV_FUNC) */
 } arg_binding;
 
-/* A function ready to be called: which, with what bound beforehand, and where its params are found. */
+/* A function ready to be called: which, with what bound beforehand, and where its params are found.
+ */
 struct funcref {
     const ast_decl *decl; /* NULL: a built-in of that name */
     const char *builtin;
-    inst *scope;          /* instance whose file and names see it; for bound arguments */
+    inst *scope; /* instance whose file and names see it; for bound arguments */
     uint32_t n_bound;
     arg_binding *bound;
-    const char *pattern;  /* where params are found: "enc.{}"; "{}" for a direct call */
-    const char *path;     /* for C names: "enc_"; "" for a direct call */
-    uint32_t n_family;    /* indices of enclosing part arrays, in order: their values now */
+    const char *pattern; /* where params are found: "enc.{}"; "{}" for a direct call */
+    const char *path;    /* for C names: "enc_"; "" for a direct call */
+    uint32_t n_family;   /* indices of enclosing part arrays, in order: their values now */
     tv *family;
     const dim **extents;
     span at;
-    bool by_argument;     /* called through a formal */
-    bool is_part;         /* a copy with params of its own */
+    bool by_argument; /* called through a formal */
+    bool is_part;     /* a copy with params of its own */
 };
 
 typedef enum name_kind { N_NONE, N_TENSOR, N_DIM, N_CONST, N_FUNC, N_PART } name_kind;
@@ -157,7 +174,7 @@ typedef struct part {
     inst *in;
     const char *index; /* part arrays: the index name and its range */
     const dim *extent;
-    const dim *lo;     /* of `l in a..b`; NULL: 0 */
+    const dim *lo; /* of `l in a..b`; NULL: 0 */
     progress state;
     funcref *f; /* without family values of its own index */
 } part;
@@ -176,33 +193,33 @@ typedef struct entity {
 struct inst {
     sema *s;
     const ast_decl *decl;
-    inst *parent;      /* the caller, NULL for an entry */
-    span call;         /* where it is called */
-    const void *site;  /* the call's syntax */
+    inst *parent;     /* the caller, NULL for an entry */
+    span call;        /* where it is called */
+    const void *site; /* the call's syntax */
     funcref *f;
     uint32_t depth;
-    uint32_t n_ctx;    /* indices in scope at the call */
+    uint32_t n_ctx; /* indices in scope at the call */
     const ix **ctx;
-    value *demand;     /* the predicate under which the call counts */
+    value *demand;         /* the predicate under which the call counts */
     struct dimscope *dims; /* names to symbols; shared by all instances of one call site */
     VEC(entity) names;
     uint32_t n_results;
     tensor **results;
     VEC(tensor *) locals;
-    bool ready;        /* names are declared */
-    bool checked;      /* every equation was elaborated for its messages */
-    tensor *alive;     /* `until`: whether step t still counts; NULL: none */
-    uint32_t n_args;   /* the evaluated arguments, to find an equal call */
+    bool ready;      /* names are declared */
+    bool checked;    /* every equation was elaborated for its messages */
+    tensor *alive;   /* `until`: whether step t still counts; NULL: none */
+    uint32_t n_args; /* the evaluated arguments, to find an equal call */
     tv *args;
-    inst *next;        /* of one site */
+    inst *next; /* of one site */
 };
 
 /* Where an expression is elaborated. */
 typedef struct scope {
     struct scope *up;
-    const char *name;  /* the index bound here */
+    const char *name; /* the index bound here */
     const struct ix *ix;
-    const dim *lo;     /* its first value, NULL: 0 */
+    const dim *lo; /* its first value, NULL: 0 */
     span at;
 } scope;
 
@@ -235,19 +252,41 @@ struct sema {
     unsigned loose_reads;        /* counts reads whose range was not proved; see expr_product */
     VEC(tensor *) tensors;
     VEC(inst *) insts;
-    VEC(struct site { const void *node; inst *parent; struct dimscope *dims; inst *first; }) sites;
-    VEC(struct bind { const char *sym; const dim *d; span at; }) binds; /* dims solved so far */
+    VEC(struct site {
+        const void *node;
+        inst *parent;
+        struct dimscope *dims;
+        inst *first;
+    })
+    sites;
+    VEC(struct bind {
+        const char *sym;
+        const dim *d;
+        span at;
+    })
+    binds; /* dims solved so far */
     VEC(struct pending) pending;
-    VEC(const char *) rigid;     /* symbols the entry's own inputs and params carry */
-    VEC(struct poolix { const dim *extent; uint32_t ordinal; const struct ix *ix; }) pool;
-    VEC(value *) params;         /* in order of first use; names unique */
-    VEC(struct param_owner { value *v; const ast_decl *decl; tensor *t; }) owners;
+    VEC(const char *) rigid; /* symbols the entry's own inputs and params carry */
+    VEC(struct poolix {
+        const dim *extent;
+        uint32_t ordinal;
+        const struct ix *ix;
+    })
+    pool;
+    VEC(value *) params; /* in order of first use; names unique */
+    VEC(struct param_owner {
+        value *v;
+        const ast_decl *decl;
+        tensor *t;
+    })
+    owners;
     uint32_t n_ph;
-    bool *used_define;           /* one per -D */
+    bool *used_define;             /* one per -D */
     VEC(const ast_decl *) reached; /* functions some entry calls */
 };
 
-/* --- build.c: graph values with the obvious folded ---------------------------------------------------- */
+/* --- build.c: graph values with the obvious folded
+ * ---------------------------------------------------- */
 value *b_elem1(sema *s, op_id op, value *a, value *where);
 value *b_elem(sema *s, op_id op, value *a, value *b, value *where);
 value *b_select(sema *s, value *c, value *a, value *b);
@@ -257,27 +296,31 @@ value *b_not(sema *s, value *a);
 value *b_int(sema *s, int64_t i);
 value *b_dim(sema *s, const dim *d);
 value *b_zero(sema *s, dtype dt);
-value *b_real(sema *s, value *v);                  /* an int as a real; a real unchanged */
+value *b_real(sema *s, value *v);                    /* an int as a real; a real unchanged */
 value *b_cmp(sema *s, op_id op, value *a, value *b); /* eq ne lt le, int constants moved aside */
 value *b_read(sema *s, value *x, const ix *const *from, value *const *to, uint32_t n, value *where);
-bool value_is_data(const value *v);                /* depends on more than indices, dims and constants */
-bool value_int_bounds(sema *s, const value *v, const dim **lo, const dim **hi); /* inclusive, symbolic */
-bool value_as_dim(sema *s, const value *v, const dim **d); /* an int that is an expression of dims */
-bool proved_le(sema *s, value *a, value *b, int64_t slack);               /* for all indices and sizes */
-value *pred_prover(value *pred, value *a, value *b, int64_t slack);       /* the conjunct that says so */
+bool value_is_data(const value *v); /* depends on more than indices, dims and constants */
+bool value_int_bounds(sema *s, const value *v, const dim **lo,
+                      const dim **hi); /* inclusive, symbolic */
+bool value_as_dim(sema *s, const value *v,
+                  const dim **d); /* an int that is an expression of dims */
+bool proved_le(sema *s, value *a, value *b, int64_t slack);         /* for all indices and sizes */
+value *pred_prover(value *pred, value *a, value *b, int64_t slack); /* the conjunct that says so */
 bool pred_implies_le(sema *s, value *pred, value *a, value *b, int64_t slack); /* a <= b - slack */
 
-/* --- dims.c ------------------------------------------------------------------------------------------- */
+/* --- dims.c
+ * ------------------------------------------------------------------------------------------- */
 const dim *dims_resolve(sema *s, const dim *d);
 bool dims_same(sema *s, const dim *a, const dim *b);
-bool dims_unify(sema *s, const dim *a, const dim *b); /* makes them equal if it can; false: contradiction */
+bool dims_unify(sema *s, const dim *a,
+                const dim *b); /* makes them equal if it can; false: contradiction */
 void dims_defer(sema *s, const dim *a, const dim *b, span a_at, span b_at);
-void dims_settle(sema *s, bool last);                 /* retries what was deferred; last: equal parts */
+void dims_settle(sema *s, bool last); /* retries what was deferred; last: equal parts */
 const char *dims_show(sema *s, const dim *d);
 const dim *dims_of_name(inst *in, const char *name, span at); /* makes a symbol where new */
 const dim *dims_find(inst *in, const char *name);             /* NULL: none of that name yet */
 void dims_bind(inst *in, const char *name, const dim *d);
-const dim *dims_eval(inst *in, const ast_expr *e);             /* NULL after a message */
+const dim *dims_eval(inst *in, const ast_expr *e); /* NULL after a message */
 bool axes_of_type(inst *in, const ast_type *t, uint32_t *n, axis **axes);
 const dim *axis_size(sema *s, const axis *a);
 dtype dtype_of(sema *s, ast_scalar sc);
@@ -285,11 +328,13 @@ store_type store_of(sema *s, ast_scalar sc);
 const char *axes_show(sema *s, const axis *axes, uint32_t n);
 const frontend_define *find_define(sema *s, const char *name);
 
-/* --- ranges.c ------------------------------------------------------------------------------------------ */
-const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_avoid, const char *hint);
+/* --- ranges.c
+ * ------------------------------------------------------------------------------------------ */
+const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_avoid,
+                  const char *hint);
 typedef VEC(const ix *) ix_list;
-void env_ixs(const env *e, ix_list *out, arena *a);   /* what is in scope */
-void tv_ixs(const tv *v, ix_list *out, arena *a);     /* free and axis indices of a value */
+void env_ixs(const env *e, ix_list *out, arena *a); /* what is in scope */
+void tv_ixs(const tv *v, ix_list *out, arena *a);   /* free and axis indices of a value */
 /* The range of index `name` from how the syntax uses it: axes indexed by it bare. */
 bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used, size_t n, span at,
                      const dim **extent, const dim **lo, bool report);
@@ -297,22 +342,25 @@ bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used
 bool bind_items(env *e, const ast_index *items, const ast_expr *const *bodies, size_t n_bodies,
                 const struct ix ***bound, uint32_t *n_bound, const dim ***los, value **cond);
 
-/* --- tensor.c, read.c ------------------------------------------------------------------------------------ */
+/* --- tensor.c, read.c
+ * ------------------------------------------------------------------------------------ */
 tensor *tensor_new(inst *in, const char *name, span at);
-bool tensor_sig(tensor *t);           /* axes and type; false: bad, or busy in a trial */
-bool tensor_define(tensor *t);        /* its body, once */
+bool tensor_sig(tensor *t);    /* axes and type; false: bad, or busy in a trial */
+bool tensor_define(tensor *t); /* its body, once */
 void tensor_pieces(tensor *t);
 tv tensor_read(env *e, tensor *t, const ast_index *index, span at); /* index NULL: whole */
 tv tensor_read_at(env *e, tensor *t, value *const *part_index, value *const *part_support, span at);
 
-/* --- expr.c, call.c, align.c ----------------------------------------------------------------------------- */
+/* --- expr.c, call.c, align.c
+ * ----------------------------------------------------------------------------- */
 tv elab(env *e, const ast_expr *x);
-tv elab_component(env *e, const ast_expr *x, uint32_t k); /* of an expression with several results */
+tv elab_component(env *e, const ast_expr *x,
+                  uint32_t k); /* of an expression with several results */
 tv elab_call(env *e, const ast_expr *x, uint32_t component);
-value *elab_condition(env *e, const ast_expr *x);         /* a bool; absent counts as false; NULL: bad */
+value *elab_condition(env *e, const ast_expr *x); /* a bool; absent counts as false; NULL: bad */
 tv tv_poison(span at);
 tv tv_value(value *v, span at);
-bool tv_bad(const tv *v);                                 /* poison or unknown: the caller passes it on */
+bool tv_bad(const tv *v); /* poison or unknown: the caller passes it on */
 tv tv_join_bad(const tv *a, const tv *b, span at);
 /* Brings b's axes onto a's indices; the axes of the result are the union. False after a message. */
 bool align(env *e, tv *a, tv *b, span at, const char *what);
@@ -327,16 +375,18 @@ tv join_values(env *e, tv *parts, uint32_t n, span at);
 tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, span at);
 const char *nearest_name(env *e, const char *name);
 
-/* --- instance.c ------------------------------------------------------------------------------------------ */
+/* --- instance.c
+ * ------------------------------------------------------------------------------------------ */
 entity *inst_find(inst *in, const char *name); /* locals of the instance only */
 bool lookup(env *e, const char *name, entity *out);
-inst *inst_call(env *e, funcref *f, const ast_expr *site, const ast_arg *args, size_t n_args, tv *vals,
-                span at, uint32_t *n_mapped, axis **mapped);
+inst *inst_call(env *e, funcref *f, const ast_expr *site, const ast_arg *args, size_t n_args,
+                tv *vals, span at, uint32_t *n_mapped, axis **mapped);
 void inst_declare(inst *in);
-void inst_check(inst *in);             /* elaborates every equation for its messages */
+void inst_check(inst *in); /* elaborates every equation for its messages */
 funcref *funcref_of(env *e, const ast_expr *x);
 tv inst_mask_result(env *e, tensor *t, tv v); /* absent where `until` has ended the row */
-tv elab_own_operator(env *e, const ast_expr *x, funcref *f, const ast_index *items); /* own normaliser, reducer */
+tv elab_own_operator(env *e, const ast_expr *x, funcref *f,
+                     const ast_index *items); /* own normaliser, reducer */
 inst *inst_entry(sema *s, const ast_decl *d, funcref *f, const ast_decl *model);
 const ast_decl *decl_find(sema *s, const char *name);
 tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which);
@@ -351,11 +401,13 @@ void bind_formal(inst *in, const ast_formal *f, tv v);
 tv default_value(inst *in, const ast_formal *fm);
 tv take_result(env *e, inst *in, uint32_t k, uint32_t n_mapped, axis *mapped, span at);
 
-/* --- until.c ---------------------------------------------------------------------------------------------- */
+/* --- until.c
+ * ---------------------------------------------------------------------------------------------- */
 tensor *make_alive(inst *in, const ast_stmt *until);
 void finish_until(inst *in);
 
-/* --- order.c, to_ir.c ------------------------------------------------------------------------------------ */
+/* --- order.c, to_ir.c
+ * ------------------------------------------------------------------------------------ */
 graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model);
 
 #endif

@@ -1,8 +1,9 @@
 /* to_ir.c: the final graph, built anew from what the results reach.
  *
- * A tensor that depends on itself becomes part of a scan: inside, its earlier steps are read from a history and the
- * present one is a value of the region; outside, it is the scan's result. Values that reach no tensor of a scan are
- * built outside it. Nested scans arise where tensors still depend on each other within a step. */
+ * A tensor that depends on itself becomes part of a scan: inside, its earlier steps are read from a
+ * history and the present one is a value of the region; outside, it is the scan's result. Values
+ * that reach no tensor of a scan are built outside it. Nested scans arise where tensors still
+ * depend on each other within a step. */
 #include "frontend/order.h"
 
 #include <ctype.h>
@@ -21,7 +22,9 @@ typedef struct builder {
 static value *lower(builder *b, frame *f, value *v);
 static value *define(builder *b, frame *f, tensor *t);
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_dim_name(const graph *g, const char *name)
 {
@@ -60,7 +63,8 @@ static const ix **map_ixs(builder *b, const ix *const *list, uint32_t n)
     return out;
 }
 
-/* --- dependence on a frame ---------------------------------------------------------------------------------------------- */
+/* --- dependence on a frame
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool depends(builder *b, frame *f, value *v)
 {
@@ -77,16 +81,20 @@ static bool depends(builder *b, frame *f, value *v)
     return yes;
 }
 
-/* --- reads of tensors ------------------------------------------------------------------------------------------------------ */
+/* --- reads of tensors
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 /* x is over the final images of from[] (some may be gone); to[] are values of the final graph. */
-static value *read_final(builder *b, value *x, const ix *const *from, value *const *to, uint32_t n, value *where)
+static value *read_final(builder *b, value *x, const ix *const *from, value *const *to, uint32_t n,
+                         value *where)
 {
     const ix **mapped = map_ixs(b, from, n);
     return b_read(b->s, x, mapped, to, n, where);
 }
 
-/* A read of t from the histories of one frame; where the index may be this step itself, with its row. */
+/* A read of t from the histories of one frame; where the index may be this step itself, with its
+ * row. */
 typedef struct reading {
     const edge *e;
     tensor *t;
@@ -94,7 +102,8 @@ typedef struct reading {
     uint32_t n;
 } reading;
 
-static value *from_history(builder *b, const reading *r, const frame *f, value *h, value *const *to, value *where)
+static value *from_history(builder *b, const reading *r, const frame *f, value *h, value *const *to,
+                           value *where)
 {
     tensor *t = r->t;
     uint32_t p = f->step[t->id];
@@ -110,7 +119,8 @@ static value *from_history(builder *b, const reading *r, const frame *f, value *
     return identity ? h : graph_read(b->to, h, index, where);
 }
 
-static value *read_level(builder *b, const reading *r, uint32_t level, value *const *to, value *where)
+static value *read_level(builder *b, const reading *r, uint32_t level, value *const *to,
+                         value *where)
 {
     tensor *t = r->t;
     sema *s = b->s;
@@ -137,7 +147,8 @@ static value *read_level(builder *b, const reading *r, uint32_t level, value *co
             return NULL;
         return from_history(b, r, f, f->appended[t->id], to, where);
     }
-    /* t's row is still being computed, further in: earlier rows from the history, this one as it is */
+    /* t's row is still being computed, further in: earlier rows from the history, this one as it is
+     */
     value *now = b_cmp(s, OP_eq, to[p], step);
     value *before = f->backward ? b_cmp(s, OP_lt, step, to[p]) : b_cmp(s, OP_lt, to[p], step);
     value **here = ARENA_ARRAY(s->a, value *, t->n_ix);
@@ -171,7 +182,9 @@ static value *read_tensor(builder *b, frame *f, const edge *e)
     return read_level(b, &r, 0, to, where);
 }
 
-/* --- one value --------------------------------------------------------------------------------------------------------------- */
+/* --- one value
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static value *lower_new(builder *b, frame *f, value *v)
 {
@@ -214,7 +227,9 @@ static value *lower_new(builder *b, frame *f, value *v)
     const ix **bound = map_ixs(b, v->bound, v->n_bound);
     switch (v->op) {
     case OP_const:
-        return v->dt == DT_I64 ? graph_int(g, v->i) : v->dt == DT_BOOL ? graph_bool(g, v->i) : graph_real(g, v->f);
+        return v->dt == DT_I64    ? graph_int(g, v->i)
+               : v->dt == DT_BOOL ? graph_bool(g, v->i)
+                                  : graph_real(g, v->f);
     case OP_dim:
         return b_dim(s, v->dim);
     case OP_index:
@@ -222,10 +237,10 @@ static value *lower_new(builder *b, frame *f, value *v)
     case OP_input:
     case OP_param: {
         const ix **axes = map_ixs(b, v->ix, v->n_ix);
-        value *r = v->op == OP_input ? graph_input(g, v->name, (store_type)v->kind, axes, v->n_ix, v->optional,
-                                                   v->n_family, v->source)
-                                     : graph_param(g, v->name, (store_type)v->kind, axes, v->n_ix, v->n_family,
-                                                   v->source);
+        value *r = v->op == OP_input ? graph_input(g, v->name, (store_type)v->kind, axes, v->n_ix,
+                                                   v->optional, v->n_family, v->source)
+                                     : graph_param(g, v->name, (store_type)v->kind, axes, v->n_ix,
+                                                   v->n_family, v->source);
         return r;
     }
     case OP_given:
@@ -297,7 +312,9 @@ static value *lower(builder *b, frame *f, value *v)
     return r;
 }
 
-/* --- tensors ------------------------------------------------------------------------------------------------------------------ */
+/* --- tensors
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static void frame_arrays(builder *b, frame *f)
 {
@@ -334,7 +351,8 @@ static void finish(builder *b, frame *f, tensor *t)
 {
     f->state[t->id] = P_DONE;
     if (f->up && f->wanted[t->id] && !f->appended[t->id])
-        f->appended[t->id] = graph_append(b->to, f->history[t->id], f->region[t->id], map_ix(b, f->step_ix));
+        f->appended[t->id] =
+            graph_append(b->to, f->history[t->id], f->region[t->id], map_ix(b, f->step_ix));
 }
 
 static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n)
@@ -368,7 +386,8 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
             if (!f->in[e->to->id])
                 continue;
             s->g = b->o.from;
-            if (!f->in[x->id] || order_relation(&b->o, f, e, f->step[x->id], f->step[e->to->id], f->backward) != REL_SAME)
+            if (!f->in[x->id] || order_relation(&b->o, f, e, f->step[x->id], f->step[e->to->id],
+                                                f->backward) != REL_SAME)
                 f->wanted[e->to->id] = true;
             s->g = b->to;
         }
@@ -376,7 +395,8 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
     int slots = 0;
     for (size_t i = 0; i < n; i++) {
         tensor *t = members[i];
-        if (t->is_root || outer->wanted[t->id]) /* the outer history is fed from this scan's result */
+        if (t->is_root ||
+            outer->wanted[t->id]) /* the outer history is fed from this scan's result */
             f->wanted[t->id] = true;
         if (!f->wanted[t->id])
             continue;
@@ -384,8 +404,8 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
         const ix **axes = map_ixs(b, t->ix, t->n_ix);
         axes[p] = row_ix(b, t->ix[p]->extent, t, f->step_ix);
         f->slot[t->id] = slots;
-        f->history[t->id] = graph_history(b->to, f->scan, slots++, intern(s->names, t->name), t->dt, axes, t->n_ix,
-                                          axes[p]);
+        f->history[t->id] = graph_history(b->to, f->scan, slots++, intern(s->names, t->name), t->dt,
+                                          axes, t->n_ix, axes[p]);
         f->history[t->id]->at = t->at;
         f->history[t->id]->hint = intern_printf(s->names, "%s.0", t->name);
     }
@@ -444,14 +464,17 @@ static value *define(builder *b, frame *f, tensor *t)
         f->current = before;
         if (!f->region[t->id])
             return NULL;
-        if (!f->region[t->id]->hint && f->region[t->id]->op != OP_input && f->region[t->id]->op != OP_param)
+        if (!f->region[t->id]->hint && f->region[t->id]->op != OP_input &&
+            f->region[t->id]->op != OP_param)
             f->region[t->id]->hint = t->name;
     }
     finish(b, f, t);
     return f->region[t->id];
 }
 
-/* --- the entry ------------------------------------------------------------------------------------------------------------------ */
+/* --- the entry
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static void mark_live(builder *b, tensor *t, bool *seen)
 {
@@ -512,7 +535,8 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         r->dt = v.v->dt;
         /* one memory axis for each axis: packed ones are merged */
         VEC(const ix *) order = {0};
-        uint32_t family = t->result_formal && t->result_formal->index ? (uint32_t)t->result_formal->index->n : 0;
+        uint32_t family =
+            t->result_formal && t->result_formal->index ? (uint32_t)t->result_formal->index->n : 0;
         for (uint32_t i = 0; i < family; i++)
             vec_push(s->a, &order, v.axes[i].ix[0]);
         for (uint32_t i = 0; i < entry->n_ctx; i++)
@@ -596,9 +620,11 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
             int64_t c;
             if (dim_is_const(count, &c))
                 continue;
-            diag *d = diag_error(s->ds, p->at, "the number of tensors of %s must be known when compiling, %s is not",
-                                 p->source, dims_show(s, count));
-            diag_help(d, "fix it: `dim %s = ...` or -D %s=...", dims_show(s, count), dims_show(s, count));
+            diag *d = diag_error(
+                s->ds, p->at, "the number of tensors of %s must be known when compiling, %s is not",
+                p->source, dims_show(s, count));
+            diag_help(d, "fix it: `dim %s = ...` or -D %s=...", dims_show(s, count),
+                      dims_show(s, count));
             return NULL;
         }
     }
@@ -618,10 +644,14 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
         const ast_formal *f = entry->results[k]->result_formal;
         graph_result r = {.name = root[k]->name, .v = v, .n_axes = n_axes[k]};
         r.axes = map_ixs(&b, axes[k], n_axes[k]);
-        r.store = f ? store_of(s, f->type.scalar)
-                    : v->dt == DT_I64 ? ST_I64 : v->dt == DT_BOOL ? ST_BOOL : store_of(s, SCALAR_REAL);
+        r.store = f                  ? store_of(s, f->type.scalar)
+                  : v->dt == DT_I64  ? ST_I64
+                  : v->dt == DT_BOOL ? ST_BOOL
+                                     : store_of(s, SCALAR_REAL);
         r.n_family = f && f->index ? (uint32_t)f->index->n : 0;
-        r.source = f && f->from.s ? f->from.s : r.n_family ? intern_printf(s->names, "%s{}", r.name) : NULL;
+        r.source = f && f->from.s ? f->from.s
+                   : r.n_family   ? intern_printf(s->names, "%s{}", r.name)
+                                  : NULL;
         vec_push(g->a, &g->results, r);
     }
     for (size_t i = 0; i < from->checks.n && ok; i++) {

@@ -3,7 +3,8 @@
  *     stop[t]  = e                      stop[-1]  = false
  *     alive[t] = alive[t-1] and not stop[t-1]     alive[-1] = true
  *
- * Results along the step are absent where not alive; an int result `steps` counts the rows that are. */
+ * Results along the step are absent where not alive; an int result `steps` counts the rows that
+ * are. */
 #include "frontend/sema.h"
 
 #include <string.h>
@@ -62,7 +63,8 @@ static void equate(inst *in, tensor *t, ast_expr *index, ast_expr *e, span at)
     sema *s = in->s;
     ast_stmt *st = ARENA_NEW(s->a, ast_stmt);
     ast_target *target = ARENA_NEW(s->a, ast_target);
-    *target = (ast_target){.kind = TARGET_NAME, .at = at, .name = {t->name, at}, .index = index_of(s, index, at)};
+    *target = (ast_target){
+        .kind = TARGET_NAME, .at = at, .name = {t->name, at}, .index = index_of(s, index, at)};
     *st = (ast_stmt){.kind = STMT_EQ, .at = at, .e = e, .n_targets = 1, .targets = target};
     equation q = {.in = in, .stmt = st, .target = target, .component = UINT32_MAX};
     vec_push(s->a, &t->eqs, q);
@@ -76,8 +78,8 @@ static const ast_expr *step_index(inst *in, const ast_expr *x)
     if (x->kind == AST_INDEX)
         for (size_t i = 0; i < x->index->n; i++) {
             const ast_expr *e = x->index->items[i].e;
-            if (x->index->items[i].kind == AST_ITEM_EXPR && e->kind == AST_NAME && !inst_find(in, e->name) &&
-                !dims_find(in, e->name))
+            if (x->index->items[i].kind == AST_ITEM_EXPR && e->kind == AST_NAME &&
+                !inst_find(in, e->name) && !dims_find(in, e->name))
                 return e;
         }
     const ast_expr *r = step_index(in, x->a);
@@ -138,7 +140,8 @@ tensor *make_alive(inst *in, const ast_stmt *until)
     ast_expr *no = node(s, AST_UNARY, at);
     no->op = OP_NOT;
     no->a = read_of(s, stop->name, before, at);
-    equate(in, alive, step_name, binary(s, OP_AND, read_of(s, alive->name, before, at), no, at), at);
+    equate(in, alive, step_name, binary(s, OP_AND, read_of(s, alive->name, before, at), no, at),
+           at);
     equate(in, alive, first, name_of(s, intern(s->names, "true"), at), at);
     return alive;
 }
@@ -173,7 +176,8 @@ tv inst_mask_result(env *e, tensor *t, tv v)
     tensor *alive = e->in->alive;
     if (!alive || v.kind != TV_VALUE || v.n_axes == 0 || t->n_axes == 0)
         return v;
-    if (!tensor_sig(alive) || !dims_same(s, alive->axes[0].d[0], t->axes[0].d[0]) || t->axes[0].n != 1)
+    if (!tensor_sig(alive) || !dims_same(s, alive->axes[0].d[0], t->axes[0].d[0]) ||
+        t->axes[0].n != 1)
         return v;
     tv live = tensor_read(e, alive, NULL, t->at);
     if (live.kind != TV_VALUE)

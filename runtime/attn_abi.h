@@ -79,9 +79,9 @@ typedef enum attn_dtype {
 } attn_dtype;
 
 /* Name of an element type as programs spell it; "?" for a value outside the list. */
-static inline const char *attn_dtype_name(attn_dtype dtype)
+static inline const char *attn_dtype_name(attn_dtype type)
 {
-    switch (dtype) {
+    switch (type) {
 #define ATTN_X(id, value, name, size)                                                              \
     case id:                                                                                       \
         return name;
@@ -92,9 +92,9 @@ static inline const char *attn_dtype_name(attn_dtype dtype)
 }
 
 /* Bytes per element; 0 for a value outside the list. */
-static inline size_t attn_dtype_size(attn_dtype dtype)
+static inline size_t attn_dtype_size(attn_dtype type)
 {
-    switch (dtype) {
+    switch (type) {
 #define ATTN_X(id, value, name, size)                                                              \
     case id:                                                                                       \
         return size;
