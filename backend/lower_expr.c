@@ -79,14 +79,14 @@ static bool may_trap(const kexpr *e)
 
 static bool guarded(low *c, const kexpr *e)
 {
-    static char yes, no;
+    void *const yes = (void *)(uintptr_t)1, *const no = (void *)(uintptr_t)2;
     ptr_entry *known = ptr_map_at(&c->guarded, e);
     if (known->value)
-        return known->value == &yes;
+        return known->value == yes;
     bool r = may_trap(e);
     for (uint32_t i = 0; i < e->n_args && !r; i++)
         r = guarded(c, e->args[i]);
-    ptr_map_at(&c->guarded, e)->value = r ? &yes : &no;
+    ptr_map_at(&c->guarded, e)->value = r ? yes : no;
     return r;
 }
 

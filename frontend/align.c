@@ -26,8 +26,7 @@ tv tv_join_bad(const tv *a, const tv *b, span at)
     return (tv){.kind = TV_UNKNOWN, .at = at};
 }
 
-/* --- moving axes
- * -------------------------------------------------------------------------------------------- */
+/* --- moving axes --- */
 
 typedef struct mover {
     VEC(const ix *) from;

@@ -18,7 +18,7 @@ static bool is_int(const value *v, int64_t *i)
 }
 
 /* v = base + c; base NULL: v is the constant c. */
-static void split_const(value *v, value **base, int64_t *c)
+static void split_const(sema *s, value *v, value **base, int64_t *c)
 {
     int64_t k;
     *base = v;
@@ -28,6 +28,9 @@ static void split_const(value *v, value **base, int64_t *c)
     if (is_int(v, &k)) {
         *base = NULL;
         *c = k;
+    } else if (v->op == OP_dim && v->dim->n > 1 && v->dim->terms[v->dim->n - 1].n == 0) {
+        *c = v->dim->terms[v->dim->n - 1].coef; /* S - 1 is S and -1 */
+        *base = graph_dim(s->g, dim_sub(s->g->dims, v->dim, dim_const(s->g->dims, *c)));
     } else if ((v->op == OP_add || v->op == OP_sub) && !v->where && is_int(v->args[1], &k) &&
                k > INT32_MIN && k < INT32_MAX) {
         *base = v->args[0];
@@ -120,7 +123,7 @@ value *b_elem(sema *s, op_id op, value *a, value *b, value *where)
         } else if (is_int(b, &y) && y > INT32_MIN && y < INT32_MAX) {
             value *base;
             int64_t c;
-            split_const(a, &base, &c);
+            split_const(s, a, &base, &c);
             if (base && (a == base || !where))
                 return add_const(s, base, op == OP_add ? c + y : c - y, where);
         } else if (op == OP_add && is_int(a, &x) && x > INT32_MIN && x < INT32_MAX) {
@@ -221,8 +224,8 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
     if (a->dt == DT_I64 && b->dt == DT_I64) {
         value *ab, *bb;
         int64_t ac, bc;
-        split_const(a, &ab, &ac);
-        split_const(b, &bb, &bc);
+        split_const(s, a, &ab, &ac);
+        split_const(s, b, &bb, &bc);
         if ((a->where && ab != a) || (b->where && bb != b)) {
             ab = a, bb = b, ac = bc = 0; /* a checked sum keeps its check */
         }
@@ -240,8 +243,12 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
                                    : ac <= bc;
             return graph_bool(s->g, r);
         }
-        int64_t d = bc - ac; /* ab op bb + d */
-        if (!ab) {           /* a constant against b: -d op bb */
+        int64_t d = bc - ac;                    /* ab op bb + d */
+        if (op == OP_le && d < 0 && ab && bb) { /* `s + 2 <= S` reads better as `s + 1 < S` */
+            op = OP_lt;
+            d += 1;
+        }
+        if (!ab) { /* a constant against b: -d op bb */
             /* `-1 < x` reads better as `0 <= x` */
             if (op == OP_lt && -d < INT32_MAX && -d > INT32_MIN) {
                 op = OP_le;
@@ -269,9 +276,45 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
     return elem(s, op, args, NULL);
 }
 
+/* v with index values put for indices. Int and bool arithmetic is built anew, anything else is read there. */
+static value *subst(sema *s, value *v, const ix *const *from, value *const *to, uint32_t n)
+{
+    bool touched = false;
+    for (uint32_t i = 0; v && i < v->n_ix; i++)
+        for (uint32_t k = 0; k < n; k++)
+            touched = touched || v->ix[i] == from[k];
+    if (!touched)
+        return v;
+    if (v->op == OP_index) {
+        for (uint32_t k = 0; k < n; k++)
+            if (v->ix[0] == from[k])
+                return to[k];
+    }
+    if (value_is_data(v) || v->where || v->n_args == 0 || v->n_args > 2)
+        return b_read(s, v, from, to, n, NULL);
+    value *a = subst(s, v->args[0], from, to, n);
+    value *b = v->n_args == 2 ? subst(s, v->args[1], from, to, n) : NULL;
+    switch (v->op) {
+    case OP_eq:
+    case OP_ne:
+    case OP_lt:
+    case OP_le:
+        return b_cmp(s, v->op, a, b);
+    case OP_and:
+    case OP_or: {
+        value *r = v->op == OP_and ? b_and(s, a, b) : b_or(s, a, b);
+        return r ? r : graph_bool(s->g, true);
+    }
+    case OP_not:
+        return b_not(s, a);
+    default:
+        return b ? b_elem(s, v->op, a, b, NULL) : b_elem1(s, v->op, a, NULL);
+    }
+}
+
 value *b_read(sema *s, value *x, const ix *const *from, value *const *to, uint32_t n, value *where)
 {
-    value **index = ARENA_ARRAY(s->a, value *, x->n_ix);
+    value **index = ARENA_ARRAY(s->a, value *, x->n_ix ? x->n_ix : 1);
     bool same = true;
     for (uint32_t i = 0; i < x->n_ix; i++) {
         index[i] = graph_index(s->g, x->ix[i]);
@@ -283,6 +326,17 @@ value *b_read(sema *s, value *x, const ix *const *from, value *const *to, uint32
     }
     if (same && (!where || x->n_ix == 0) && !x->optional)
         return x;
+    if (x->op == OP_read) { /* a read of a read is one read */
+        value **inner = ARENA_ARRAY(s->a, value *, x->n_args);
+        for (uint32_t i = 1; i < x->n_args; i++)
+            inner[i - 1] = subst(s, x->args[i], from, to, n);
+        value *base = x->args[0], *cond = x->where ? subst(s, x->where, from, to, n) : NULL;
+        cond = b_and(s, cond, where);
+        bool identity = !cond && !base->optional;
+        for (uint32_t i = 0; i < base->n_ix && identity; i++)
+            identity = inner[i]->op == OP_index && inner[i]->ix[0] == base->ix[i];
+        return identity ? base : graph_read(s->g, base, inner, cond);
+    }
     return graph_read(s->g, x, index, where);
 }
 
@@ -399,14 +453,14 @@ bool value_as_dim(sema *s, const value *v, const dim **d)
 }
 
 /* What `x op y` says as base_x <= base_y + c. */
-static bool says_le(value *p, bool flip, value **xb, value **yb, int64_t *c)
+static bool says_le(sema *s, value *p, bool flip, value **xb, value **yb, int64_t *c)
 {
     if (p->n_args != 2 || p->args[0]->dt != DT_I64 ||
         (p->op != OP_le && p->op != OP_lt && p->op != OP_eq) || (flip && p->op != OP_eq))
         return false;
     int64_t xc, yc;
-    split_const(p->args[flip ? 1 : 0], xb, &xc);
-    split_const(p->args[flip ? 0 : 1], yb, &yc);
+    split_const(s, p->args[flip ? 1 : 0], xb, &xc);
+    split_const(s, p->args[flip ? 0 : 1], yb, &yc);
     *c = yc - xc - (p->op == OP_lt);
     return true;
 }
@@ -419,30 +473,30 @@ bool proved_le(sema *s, value *a, value *b, int64_t slack)
     if (value_int_bounds(s, a, &alo, &ahi) && value_int_bounds(s, b, &blo, &bhi) &&
         dim_proved_le(s->g->dims, dim_add(s->g->dims, ahi, dim_const(s->g->dims, slack)), blo))
         return true;
-    split_const(a, &ab, &ac);
-    split_const(b, &bb, &bc);
+    split_const(s, a, &ab, &ac);
+    split_const(s, b, &bb, &bc);
     return ab == bb && ac - bc <= -slack;
 }
 
-value *pred_prover(value *pred, value *a, value *b, int64_t slack)
+value *pred_prover(sema *s, value *pred, value *a, value *b, int64_t slack)
 {
     value *ab, *bb, *xb, *yb;
     int64_t ac, bc, c;
     if (!pred)
         return NULL;
     if (pred->op == OP_and) {
-        value *p = pred_prover(pred->args[0], a, b, slack);
-        return p ? p : pred_prover(pred->args[1], a, b, slack);
+        value *p = pred_prover(s, pred->args[0], a, b, slack);
+        return p ? p : pred_prover(s, pred->args[1], a, b, slack);
     }
-    split_const(a, &ab, &ac);
-    split_const(b, &bb, &bc);
+    split_const(s, a, &ab, &ac);
+    split_const(s, b, &bb, &bc);
     for (int flip = 0; flip < 2; flip++)
-        if (says_le(pred, flip, &xb, &yb, &c) && xb == ab && yb == bb && c + ac - bc <= -slack)
+        if (says_le(s, pred, flip, &xb, &yb, &c) && xb == ab && yb == bb && c + ac - bc <= -slack)
             return pred;
     return NULL;
 }
 
 bool pred_implies_le(sema *s, value *pred, value *a, value *b, int64_t slack)
 {
-    return proved_le(s, a, b, slack) || pred_prover(pred, a, b, slack);
+    return proved_le(s, a, b, slack) || pred_prover(s, pred, a, b, slack);
 }

@@ -247,8 +247,7 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
     return r;
 }
 
-/* --- elementwise and the rest
- * ---------------------------------------------------------------------------------------- */
+/* --- elementwise and the rest --- */
 
 static tv fold_args(env *e, op_id op, tv *args, size_t n, span at)
 {

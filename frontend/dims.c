@@ -18,8 +18,7 @@ struct dimscope {
     names;
 };
 
-/* --- bindings
- * ------------------------------------------------------------------------------------------ */
+/* --- bindings --- */
 
 static const dim *bound_to(const sema *s, const char *sym)
 {
@@ -276,25 +275,12 @@ void dims_settle(sema *s, bool last)
     s->pending.n = 0;
 }
 
-/* Symbols are shown as the user wrote them: "H.2" is some instance's H. */
 const char *dims_show(sema *s, const dim *d)
 {
-    const char *text = dim_text(s->a, dims_resolve(s, d));
-    char *out = arena_strndup(s->a, text, strlen(text)), *w = out;
-    for (const char *r = out; *r; r++) {
-        if (*r == '.' && r[1] >= '0' && r[1] <= '9') {
-            while (r[1] >= '0' && r[1] <= '9')
-                r++;
-            continue;
-        }
-        *w++ = *r;
-    }
-    *w = 0;
-    return out;
+    return dim_text(s->a, dims_resolve(s, d));
 }
 
-/* --- names
- * --------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 const frontend_define *find_define(sema *s, const char *name)
 {
@@ -334,17 +320,29 @@ void dims_bind(inst *in, const char *name, const dim *d)
     vec_push(in->s->a, &sc->names, n);
 }
 
-static const dim *new_symbol(sema *s, const char *name)
+static bool symbol_taken(const sema *s, const char *sym)
 {
+    for (uint32_t i = 0; i < dims_n_symbols(s->g->dims); i++)
+        if (dims_symbol(s->g->dims, i) == sym)
+            return true;
+    return false;
+}
+
+/* The entry's dims keep their names; a callee's that clashes is known by its part or function:
+ * dec_H. */
+static const dim *new_symbol(inst *in, const char *name, const char **made)
+{
+    sema *s = in->s;
     const char *sym = name;
-    for (int k = 2;; k++) {
-        bool taken = false;
-        for (uint32_t i = 0; i < dims_n_symbols(s->g->dims) && !taken; i++)
-            taken = dims_symbol(s->g->dims, i) == sym;
-        if (!taken)
-            break;
-        sym = intern_printf(s->names, "%s.%d", name, k);
+    if (symbol_taken(s, sym)) {
+        bool in_part = in->f && in->f->path[0];
+        sym = intern_printf(s->names, "%s%s%s", in_part ? in->f->path : in->decl->name.s,
+                            in_part ? "" : "_", name);
     }
+    const char *base = sym;
+    for (int k = 2; symbol_taken(s, sym); k++)
+        sym = intern_printf(s->names, "%s_%d", base, k);
+    *made = sym;
     return dim_sym(s->g->dims, sym);
 }
 
@@ -364,7 +362,8 @@ const dim *dims_of_name(inst *in, const char *name, span at)
             return n.d;
         }
     }
-    d = new_symbol(s, name);
+    const char *sym;
+    d = new_symbol(in, name, &sym);
     const inst *top = in;
     while (top->parent)
         top = top->parent;
@@ -374,8 +373,10 @@ const dim *dims_of_name(inst *in, const char *name, span at)
         for (size_t i = 0; sc && i < sc->names.n; i++)
             entry_has = entry_has || sc->names.v[i].name == name;
     }
-    if (!entry_has) {
-        const frontend_define *def = find_define(s, name);
+    if (!in->meeting) {
+        const frontend_define *def = !entry_has ? find_define(s, name) : NULL;
+        if (!def && sym != name)
+            def = find_define(s, sym);
         char *end;
         if (def) {
             long long v = strtoll(def->value, &end, 10);
@@ -390,8 +391,7 @@ const dim *dims_of_name(inst *in, const char *name, span at)
     return d;
 }
 
-/* --- expressions of dims
- * -------------------------------------------------------------------------------- */
+/* --- expressions of dims --- */
 
 static const dim *eval_call(inst *in, const ast_expr *e)
 {
@@ -469,8 +469,7 @@ const dim *dims_eval(inst *in, const ast_expr *e)
     return r;
 }
 
-/* --- types
- * ---------------------------------------------------------------------------------------------- */
+/* --- types --- */
 
 static bool axis_of(inst *in, const ast_axis *x, axis *out)
 {

@@ -5,8 +5,7 @@
 
 enum { CALL_DEPTH = 200 }; /* nesting of calls; deeper is an error */
 
-/* --- one call site, one set of dims
- * --------------------------------------------------------------------------- */
+/* --- one call site, one set of dims --- */
 
 static struct site *site_of(sema *s, const void *node, inst *parent)
 {
@@ -422,6 +421,7 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     if (!bind_names(e, in, f, declare_only ? NULL : args, declare_only ? 0 : n_args))
         return NULL;
     bool ok = true, unknown = false;
+    in->meeting = true;
     for (size_t k = 0; k < d->n_formals; k++) { /* tensors first: they decide the sizes */
         const ast_formal *fm = &d->formals[k];
         if (!a[k].have || fm->type.is_function || a[k].v.kind != TV_VALUE) {
@@ -447,6 +447,7 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         if (ok)
             map_extra(e, &a[k].v, extra, mapped, n_mapped);
     }
+    in->meeting = false;
     site->dims = in->dims ? in->dims : site->dims;
     if (!ok)
         return NULL;
@@ -557,8 +558,7 @@ tv default_value(inst *in, const ast_formal *fm)
     return v;
 }
 
-/* --- an entry's bound arguments
- * --------------------------------------------------------------------------- */
+/* --- an entry's bound arguments --- */
 
 static tv bound_value(inst *in, funcref *f, const ast_formal *fm)
 {
@@ -596,8 +596,7 @@ bool bind_entry_name(inst *in, const arg_binding *b)
     return bind_names(&e, in, &f, &a, 1);
 }
 
-/* --- own operators over an index: fn f(x: [S]) -> [S] as a normaliser, -> real as a reducer
- * ------------------------- */
+/* --- own operators over an index: fn f(x: [S]) -> [S] as a normaliser, -> real as a reducer --- */
 
 tv elab_own_operator(env *e, const ast_expr *x, funcref *f, const ast_index *items)
 {

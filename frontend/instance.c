@@ -148,8 +148,7 @@ const char *nearest_name(env *e, const char *name)
     return str_nearest(s->a, name, all.v, all.n);
 }
 
-/* --- functions by syntax
- * --------------------------------------------------------------------------------------- */
+/* --- functions by syntax --- */
 
 static const char *subst_pattern(sema *s, const char *pattern, const char *inner)
 {
@@ -312,8 +311,7 @@ funcref *funcref_of(env *e, const ast_expr *x)
     return NULL;
 }
 
-/* --- declaring what a body names
- * ---------------------------------------------------------------------------------- */
+/* --- declaring what a body names --- */
 
 static void add_name(inst *in, entity n)
 {

@@ -60,7 +60,8 @@ void order_edges(order *o, tensor *t)
 static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
 {
     sema *s = o->s;
-    if (pred_implies_le(s, e->where, a, b, slack) || pred_prover(e->from->in->demand, a, b, slack))
+    if (pred_implies_le(s, e->where, a, b, slack) ||
+        pred_prover(s, e->from->in->demand, a, b, slack))
         return true;
     bool any = false;
     for (size_t i = 0; i < e->from->reads.n; i++) {

@@ -59,6 +59,8 @@ bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members,
 /* The components of the tensors in `members` under reads at the same step of `f` (all reads if f is
  * NULL). */
 void order_components(order *o, frame *f, tensor *const *members, size_t n);
+/* For each index of the scratch graph (by id), the one that stands for it in the final graph. */
+const ix *const *merge_ixs(sema *s, graph *from, tensor *const *live, size_t n_live);
 /* Makes `step` the index at position pos of t, in its body and reads. */
 bool rename_step(sema *s, order *o, tensor *t, uint32_t pos, const ix *step);
 bool order_cuts(order *o, const frame *f, const edge *e); /* the read goes through a history */

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* --- which names a function uses as dims
- * ------------------------------------------------------------------------ */
+/* --- which names a function uses as dims --- */
 
 static bool expr_names(const ast_expr *x, const char *name)
 {

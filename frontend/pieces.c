@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* --- the left side's items
- * ------------------------------------------------------------------------------- */
+/* --- the left side's items --- */
 
 static bool is_index_name(inst *in, const ast_expr *x)
 {
@@ -96,7 +95,7 @@ bool free_range(tensor *t, const equation *q, const left *l, const dim *declared
                 const dim *declared_lo, bool tiles, const dim **extent, const dim **lo, bool report)
 {
     sema *s = t->in->s;
-    env e = {.in = t->in, .demand = t->in->demand};
+    env e = {.in = t->in, .demand = t->in->demand, .defining = t};
     const ast_expr *rhs = rhs_of(q);
     *lo = NULL;
     if (l->in) {
@@ -118,16 +117,15 @@ bool free_range(tensor *t, const equation *q, const left *l, const dim *declared
     }
     if (range_from_uses(&e, l->name, &rhs, 1, l->at, extent, lo, report && !declared))
         return true;
-    if (declared && !l->offset && !s->trial) {
-        *extent = declared;
+    if (declared && !s->trial) { /* x[M + e]: what is left of the axis from M on */
+        *extent = l->offset ? dim_sub(s->g->dims, declared, l->offset) : declared;
         *lo = declared_lo;
         return true;
     }
     return false;
 }
 
-/* --- pieces
- * ---------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 
 static void overlap(sema *s, const tensor *t, span a, span b)
 {

@@ -57,8 +57,7 @@ void tv_ixs(const tv *v, ix_list *out, arena *a)
             add_ix(out, a, v->axes[i].ix[k]);
 }
 
-/* --- ranges from uses
- * ----------------------------------------------------------------------------------- */
+/* --- ranges from uses --- */
 
 typedef struct uses {
     env *e;
@@ -117,7 +116,7 @@ static void use_of_tensor(uses *u, tensor *t, const ast_expr *x)
 {
     const ast_index *ix = x->index;
     size_t item = 0;
-    if (!tensor_sig(t))
+    if (t == u->e->defining || !tensor_sig(t))
         return;
     for (uint32_t i = 0; i < t->n_axes && item < ix->n; i++)
         for (uint32_t k = 0; k < t->axes[i].n && item < ix->n; k++, item++) {
@@ -183,8 +182,7 @@ bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used
     return false;
 }
 
-/* --- binders
- * -------------------------------------------------------------------------------------------- */
+/* --- binders --- */
 
 static bool mentions(const ast_expr *x, const char *name)
 {

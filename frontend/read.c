@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* --- one piece
- * --------------------------------------------------------------------------------------------- */
+/* --- one piece --- */
 
 typedef struct bounds {
     value *inside; /* with `else` at hand: where the read lies inside */
@@ -43,12 +42,12 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
     bool low = known && dim_proved_le(dt, dim_const(dt, 0), lo);
     bool high = known && dim_proved_lt(dt, hi, extent);
     if (!low && !(low = proved_le(s, zero, idx, 0))) {
-        value *p = pred_prover(e->demand, zero, idx, 0);
+        value *p = pred_prover(s, e->demand, zero, idx, 0);
         low = p != NULL;
         out->narrow = p ? b_and(s, out->narrow, p) : out->narrow;
     }
     if (!high && !(high = proved_le(s, idx, b_dim(s, extent), 1))) {
-        value *p = pred_prover(e->demand, idx, b_dim(s, extent), 1);
+        value *p = pred_prover(s, e->demand, idx, b_dim(s, extent), 1);
         high = p != NULL;
         out->narrow = p ? b_and(s, out->narrow, p) : out->narrow;
     }
@@ -134,8 +133,6 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     value *support = t->given ? t->val.support : t->support;
     tv r = {.kind = TV_VALUE, .at = at};
     value *where = b_and(s, b.inside, b.guard ? e->demand : b.narrow);
-    if (b.guard && !where)
-        where = graph_bool(s->g, true);
     r.v = b_read(s, base, from.v, to.v, (uint32_t)from.n, where);
     r.support = b_and(
         s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, b.inside) : NULL, b.inside);
@@ -145,8 +142,7 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     return r;
 }
 
-/* --- pieces together
- * ---------------------------------------------------------------------------------------- */
+/* --- pieces together --- */
 
 /* Ranges over which a whole tensor's tile reads: choose by position. */
 static tv read_tiles(env *e, tensor *t, value *const *pos, span at)
@@ -206,7 +202,8 @@ static tv read_tiles(env *e, tensor *t, value *const *pos, span at)
 
 static tv read_inner(env *e, tensor *t, value *const *pos, span at)
 {
-    return t->tiles.n && !t->given ? read_tiles(e, t, pos, at) : read_piece(e, t, pos, at);
+    return t->tiles.n && !t->given && t->sig == P_DONE ? read_tiles(e, t, pos, at)
+                                                       : read_piece(e, t, pos, at);
 }
 
 static tv read_boundaries(env *e, tensor *t, size_t from, value *const *pos, span at)

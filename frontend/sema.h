@@ -25,8 +25,7 @@ typedef struct inst inst;
 typedef struct tensor tensor;
 typedef struct funcref funcref;
 
-/* --- axes
- * ------------------------------------------------------------------------------------------- */
+/* --- axes --- */
 
 /* An axis as memory has it. A plain axis has one part; a packed one, (N, K), has several, first
  * outermost; a joined one, (A; B), has one part and remembers what it is made of. */
@@ -41,8 +40,7 @@ struct axis {
     axis *join;
 };
 
-/* --- values
- * ----------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 typedef enum tv_kind {
     TV_POISON,  /* an error was reported */
@@ -63,8 +61,7 @@ typedef struct tv {
     funcref *f;
 } tv;
 
-/* --- tensors: everything that can be read by name
- * ----------------------------------------------------- */
+/* --- tensors: everything that can be read by name --- */
 
 typedef enum progress { P_NEW, P_BUSY, P_DONE, P_BAD } progress;
 
@@ -121,7 +118,9 @@ struct tensor {
     span declared_at;
     const ast_formal *result_formal; /* a named result: store type, family */
 
-    progress sig; /* axes and dt */
+    progress sig;        /* axes and dt */
+    bool declared_known; /* busy with its pieces, but its shape is declared: good enough for a trial
+                          */
     dtype dt;
     uint32_t n_axes;
     axis *axes;
@@ -138,8 +137,7 @@ struct tensor {
     VEC(access) reads; /* made while the body was elaborated */
 };
 
-/* --- functions, parts, instances
- * ---------------------------------------------------------------------- */
+/* --- functions, parts, instances --- */
 
 typedef struct arg_binding {
     const char *name;
@@ -207,6 +205,7 @@ struct inst {
     tensor **results;
     VEC(tensor *) locals;
     bool ready;      /* names are declared */
+    bool meeting;    /* arguments are being met: their sizes come from the caller, not from -D */
     bool checked;    /* every equation was elaborated for its messages */
     tensor *alive;   /* `until`: whether step t still counts; NULL: none */
     uint32_t n_args; /* the evaluated arguments, to find an equal call */
@@ -225,10 +224,11 @@ typedef struct scope {
 
 typedef struct env {
     inst *in;
-    const scope *indices; /* innermost first; ends at the instance's context */
-    value *demand;        /* NULL: always */
-    bool else_at_hand;    /* a read outside its tensor is absent, not an error */
-    tensor *reader;       /* whose reads are recorded; NULL in trials */
+    const scope *indices;   /* innermost first; ends at the instance's context */
+    value *demand;          /* NULL: always */
+    bool else_at_hand;      /* a read outside its tensor is absent, not an error */
+    tensor *reader;         /* whose reads are recorded; NULL in trials */
+    const tensor *defining; /* its own axes say nothing about the ranges of its equation */
 } env;
 
 /* Two sizes that must agree but have too many unknowns yet. */
@@ -285,8 +285,7 @@ struct sema {
     VEC(const ast_decl *) reached; /* functions some entry calls */
 };
 
-/* --- build.c: graph values with the obvious folded
- * ---------------------------------------------------- */
+/* --- build.c: graph values with the obvious folded --- */
 value *b_elem1(sema *s, op_id op, value *a, value *where);
 value *b_elem(sema *s, op_id op, value *a, value *b, value *where);
 value *b_select(sema *s, value *c, value *a, value *b);
@@ -304,12 +303,12 @@ bool value_int_bounds(sema *s, const value *v, const dim **lo,
                       const dim **hi); /* inclusive, symbolic */
 bool value_as_dim(sema *s, const value *v,
                   const dim **d); /* an int that is an expression of dims */
-bool proved_le(sema *s, value *a, value *b, int64_t slack);         /* for all indices and sizes */
-value *pred_prover(value *pred, value *a, value *b, int64_t slack); /* the conjunct that says so */
+bool proved_le(sema *s, value *a, value *b, int64_t slack); /* for all indices and sizes */
+value *pred_prover(sema *s, value *pred, value *a, value *b,
+                   int64_t slack); /* the conjunct that says so */
 bool pred_implies_le(sema *s, value *pred, value *a, value *b, int64_t slack); /* a <= b - slack */
 
-/* --- dims.c
- * ------------------------------------------------------------------------------------------- */
+/* --- dims.c --- */
 const dim *dims_resolve(sema *s, const dim *d);
 bool dims_same(sema *s, const dim *a, const dim *b);
 bool dims_unify(sema *s, const dim *a,
@@ -328,8 +327,7 @@ store_type store_of(sema *s, ast_scalar sc);
 const char *axes_show(sema *s, const axis *axes, uint32_t n);
 const frontend_define *find_define(sema *s, const char *name);
 
-/* --- ranges.c
- * ------------------------------------------------------------------------------------------ */
+/* --- ranges.c --- */
 const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_avoid,
                   const char *hint);
 typedef VEC(const ix *) ix_list;
@@ -342,8 +340,7 @@ bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used
 bool bind_items(env *e, const ast_index *items, const ast_expr *const *bodies, size_t n_bodies,
                 const struct ix ***bound, uint32_t *n_bound, const dim ***los, value **cond);
 
-/* --- tensor.c, read.c
- * ------------------------------------------------------------------------------------ */
+/* --- tensor.c, read.c --- */
 tensor *tensor_new(inst *in, const char *name, span at);
 bool tensor_sig(tensor *t);    /* axes and type; false: bad, or busy in a trial */
 bool tensor_define(tensor *t); /* its body, once */
@@ -351,8 +348,7 @@ void tensor_pieces(tensor *t);
 tv tensor_read(env *e, tensor *t, const ast_index *index, span at); /* index NULL: whole */
 tv tensor_read_at(env *e, tensor *t, value *const *part_index, value *const *part_support, span at);
 
-/* --- expr.c, call.c, align.c
- * ----------------------------------------------------------------------------- */
+/* --- expr.c, call.c, align.c --- */
 tv elab(env *e, const ast_expr *x);
 tv elab_component(env *e, const ast_expr *x,
                   uint32_t k); /* of an expression with several results */
@@ -375,8 +371,7 @@ tv join_values(env *e, tv *parts, uint32_t n, span at);
 tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, span at);
 const char *nearest_name(env *e, const char *name);
 
-/* --- instance.c
- * ------------------------------------------------------------------------------------------ */
+/* --- instance.c --- */
 entity *inst_find(inst *in, const char *name); /* locals of the instance only */
 bool lookup(env *e, const char *name, entity *out);
 inst *inst_call(env *e, funcref *f, const ast_expr *site, const ast_arg *args, size_t n_args,
@@ -401,13 +396,11 @@ void bind_formal(inst *in, const ast_formal *f, tv v);
 tv default_value(inst *in, const ast_formal *fm);
 tv take_result(env *e, inst *in, uint32_t k, uint32_t n_mapped, axis *mapped, span at);
 
-/* --- until.c
- * ---------------------------------------------------------------------------------------------- */
+/* --- until.c --- */
 tensor *make_alive(inst *in, const ast_stmt *until);
 void finish_until(inst *in);
 
-/* --- order.c, to_ir.c
- * ------------------------------------------------------------------------------------ */
+/* --- order.c, to_ir.c --- */
 graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model);
 
 #endif

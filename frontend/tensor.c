@@ -20,8 +20,7 @@ tensor *tensor_new(inst *in, const char *name, span at)
     return t;
 }
 
-/* --- signatures
- * ------------------------------------------------------------------------------------------ */
+/* --- signatures --- */
 
 static void give_ix(tensor *t)
 {
@@ -285,12 +284,24 @@ bool tensor_sig(tensor *t)
     sema *s = t->in->s;
     if (t->sig == P_DONE || t->given)
         return true;
+    if (t->sig == P_BUSY && t->declared_known)
+        return true;
     if (t->sig == P_BAD || t->sig == P_BUSY)
         return false;
     if (t->parent)
         return sig_of_boundary(t);
     bool outermost = s->trial == 0;
     t->sig = P_BUSY;
+    if (t->declared && !t->declared_known) {
+        if (!declared_axes(t, &t->n_axes, &t->axes)) {
+            t->sig = P_BAD;
+            return false;
+        }
+        t->dt = dtype_of(s, t->declared->scalar);
+        give_ix(t);
+        set_placeholder(t); /* for trials; made anew where the tensor has tiles */
+        t->declared_known = true;
+    }
     tensor_pieces(t);
     if (t->sig == P_BAD)
         return false;
@@ -359,8 +370,7 @@ bool tensor_sig(tensor *t)
     return true;
 }
 
-/* --- bodies
- * ---------------------------------------------------------------------------------------------- */
+/* --- bodies --- */
 
 /* The indices of t's axes for the left side's items, in order; the rest are left over. */
 static bool left_to_axes(tensor *t, const left *l, uint32_t n, const ix **ixs, const dim **los,
@@ -404,6 +414,8 @@ bool tensor_define(tensor *t)
         return false;
     if (t->def == P_BUSY)
         return true;
+    if (t->sig == P_BUSY)
+        return true; /* its shape is being inferred: a value is not needed yet */
     if (!tensor_sig(t)) {
         t->def = P_BAD;
         return false;

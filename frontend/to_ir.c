@@ -13,7 +13,9 @@ typedef struct builder {
     order o;
     sema *s;
     graph *to;
-    const ix **ix_map; /* by scratch ix id */
+    const ix **ix_map; /* by scratch ix id: final ones */
+    const ix *const *merged; /* by scratch ix id, of those there were at the start */
+    size_t n_merged;
     frame base;        /* what lies outside every scan */
     VEC(tensor *) live;
     bool bad;
@@ -36,6 +38,8 @@ static bool is_dim_name(const graph *g, const char *name)
 
 static const ix *map_ix(builder *b, const ix *i)
 {
+    if (i->id < b->n_merged && b->merged[i->id] != i)
+        return map_ix(b, b->merged[i->id]);
     if (b->ix_map[i->id])
         return b->ix_map[i->id];
     sema *s = b->s;
@@ -63,8 +67,7 @@ static const ix **map_ixs(builder *b, const ix *const *list, uint32_t n)
     return out;
 }
 
-/* --- dependence on a frame
- * ---------------------------------------------------------------------------------------------- */
+/* --- dependence on a frame --- */
 
 static bool depends(builder *b, frame *f, value *v)
 {
@@ -108,11 +111,12 @@ static value *from_history(builder *b, const reading *r, const frame *f, value *
     tensor *t = r->t;
     uint32_t p = f->step[t->id];
     value **index = ARENA_ARRAY(b->s->a, value *, h->n_ix);
+    const ix *row = f->history[t->id]->bound[0];
     bool identity = !where;
     for (uint32_t i = 0; i < h->n_ix; i++) {
         index[i] = graph_index(b->to, h->ix[i]);
         for (uint32_t k = 0; k < t->n_ix; k++)
-            if ((k == p && h->ix[i] == h->bound[0]) || (k != p && h->ix[i] == map_ix(b, t->ix[k])))
+            if ((k == p && h->ix[i] == row) || (k != p && h->ix[i] == map_ix(b, t->ix[k])))
                 index[i] = to[k];
         identity = identity && index[i]->op == OP_index && index[i]->ix[0] == h->ix[i];
     }
@@ -168,7 +172,7 @@ static value *read_tensor(builder *b, frame *f, const edge *e)
         to[i] = lower(b, f, e->index[i]);
     value *where = e->where ? lower(b, f, e->where) : NULL;
     if (where && where->op == OP_const && where->i)
-        where = e->where->op == OP_const ? where : NULL;
+        where = NULL;
     VEC(frame *) chain = {0};
     for (frame *k = f; k->up; k = k->up)
         if (k->in[t->id])
@@ -216,7 +220,7 @@ static value *lower_new(builder *b, frame *f, value *v)
         if (!where)
             return NULL;
         if (where->op == OP_const && where->i)
-            where = v->op == OP_read ? (v->where->op == OP_const ? where : NULL) : NULL;
+            where = NULL;
     }
     value **args = ARENA_ARRAY(s->a, value *, v->n_args ? v->n_args : 1);
     for (uint32_t i = 0; i < v->n_args; i++) {
@@ -332,18 +336,23 @@ static void frame_arrays(builder *b, frame *f)
     f->dep = ARENA_ARRAY(a, signed char, nv);
 }
 
-/* Indices not on the axes of any member: the rows of the histories. */
-static const ix *row_ix(builder *b, const dim *extent, tensor *t, const ix *step)
+/* An index for the rows of t's history: none of those its values use. */
+static const ix *row_ix(builder *b, tensor *t, const ix *step)
 {
-    ix_list avoid = {0};
-    graph *g = b->s->g;
-    b->s->g = b->o.from;
-    for (uint32_t i = 0; i < t->n_ix; i++)
-        vec_push(b->s->a, &avoid, t->ix[i]);
-    vec_push(b->s->a, &avoid, step);
-    const ix *r = pool_ix(b->s, extent, avoid.v, avoid.n, "row");
-    b->s->g = g;
-    return map_ix(b, r);
+    sema *s = b->s;
+    const dim *extent = dims_resolve(s, step->extent);
+    for (size_t i = 0; i < b->to->ixs.n; i++) {
+        const ix *r = b->to->ixs.v[i];
+        bool taken = r->extent != extent || r == map_ix(b, step);
+        for (uint32_t k = 0; k < t->n_ix && !taken; k++)
+            taken = r == map_ix(b, t->ix[k]);
+        if (!taken)
+            return r;
+    }
+    const char *name = "row";
+    for (int k = 2; graph_find_ix(b->to, intern(s->names, name)) || is_dim_name(b->to, name); k++)
+        name = arena_printf(s->a, "row%d", k);
+    return graph_ix(b->to, intern(s->names, name), extent);
 }
 
 /* t's value in this step is known: its history gets the row. */
@@ -402,7 +411,7 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
             continue;
         uint32_t p = f->step[t->id];
         const ix **axes = map_ixs(b, t->ix, t->n_ix);
-        axes[p] = row_ix(b, t->ix[p]->extent, t, f->step_ix);
+        axes[p] = row_ix(b, t, f->step_ix);
         f->slot[t->id] = slots;
         f->history[t->id] = graph_history(b->to, f->scan, slots++, intern(s->names, t->name), t->dt,
                                           axes, t->n_ix, axes[p]);
@@ -592,6 +601,8 @@ graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model)
     g->dims = from->dims;
     g->recurrence = !strcmp(entry->decl->word.s, "recurrence");
     b.ix_map = arena_array(s->a, from->ixs.n + 65536, sizeof *b.ix_map);
+    b.merged = merge_ixs(s, from, b.live.v, b.live.n);
+    b.n_merged = from->ixs.n;
     frame_arrays(&b, &b.base);
     order_components(&b.o, &b.base, b.live.v, b.live.n);
 

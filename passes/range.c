@@ -40,8 +40,7 @@ struct range {
 
 static const interval everything = {INT64_MIN, INT64_MAX};
 
-/* --- linear forms
- * ------------------------------------------------------------------------------------- */
+/* --- linear forms --- */
 
 /* into += x * by; false where it grows too large. */
 static bool add_scaled(range *r, linear *into, const linear *x, const dim *by)
@@ -110,8 +109,7 @@ static const linear *linear_of(range *r, const value *v)
     return arena_copy(r->a, &x, sizeof x);
 }
 
-/* --- proofs
- * ------------------------------------------------------------------------------------------- */
+/* --- proofs --- */
 
 typedef struct proof {
     range *r;
@@ -327,8 +325,7 @@ bool range_inside(range *r, const value *e, const dim *extent, const value *at, 
     return range_not_negative(r, e, at, where) && range_below(r, e, extent, at, where);
 }
 
-/* --- numbers
- * ------------------------------------------------------------------------------------------ */
+/* --- numbers --- */
 
 static interval join(interval a, interval b)
 {

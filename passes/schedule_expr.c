@@ -6,8 +6,7 @@
 
 enum { SMALL = 3 }; /* words of an expression that is rather written twice than named */
 
-/* --- frames and scopes
- * -------------------------------------------------------------------------------- */
+/* --- frames and scopes --- */
 
 frame new_frame(sched *s, const binding *env)
 {
@@ -62,8 +61,7 @@ static void memorise(sched *s, const frame *f, const value *v, const kexpr *e)
     vec_push(s->scratch, &s->memo_log, v->id);
 }
 
-/* --- small expressions
- * -------------------------------------------------------------------------------- */
+/* --- small expressions --- */
 
 static bool is_int(const kexpr *e, int64_t i)
 {
@@ -140,8 +138,7 @@ kvar *new_acc(sched *s, const kexpr *init, const char *name)
     return v;
 }
 
-/* --- buffers
- * ------------------------------------------------------------------------------------------ */
+/* --- buffers --- */
 
 static const kexpr **index_of(sched *s, const frame *f, const value *v, const plan *p)
 {
@@ -174,8 +171,7 @@ void store_at(sched *s, frame *f, const value *v, const kexpr *e)
     ks_store(s->k, s->at, p->buf, index_of(s, f, v, p), e);
 }
 
-/* --- elementwise
- * -------------------------------------------------------------------------------------- */
+/* --- elementwise --- */
 
 /* `ok` must hold where v counts, or the run ends with status INT. */
 static void check_int(sched *s, const kexpr *where, const kexpr *ok)
@@ -248,8 +244,7 @@ static const kexpr *sx_elem(sched *s, frame *f, const value *v)
     return where ? k_select(s, where, e, k_zero(s, v->dt)) : e;
 }
 
-/* --- any value
- * ---------------------------------------------------------------------------------------- */
+/* --- any value --- */
 
 static const kexpr *sx_leaf(sched *s, frame *f, const value *v)
 {

@@ -60,8 +60,7 @@ static void hold_true(sched *s, const frame *f, const value *c)
     s->active = a;
 }
 
-/* --- bounds
- * ------------------------------------------------------------------------------------------- */
+/* --- bounds --- */
 
 typedef struct bounds {
     const kexpr *lo, *hi; /* NULL: 0 and the extent */
@@ -127,8 +126,7 @@ static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
     return true;
 }
 
-/* --- loops
- * -------------------------------------------------------------------------------------------- */
+/* --- loops --- */
 
 static void one_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, bounds b)
 {

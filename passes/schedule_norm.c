@@ -44,8 +44,7 @@ static const kexpr *current(sched *s, frame *f, const row *r)
     return sx(s, f, r->v);
 }
 
-/* --- softmax
- * ------------------------------------------------------------------------------------------ */
+/* --- softmax --- */
 
 static void score(sched *s, frame *f, void *ctx)
 {
@@ -83,8 +82,7 @@ static void softmax(sched *s, frame *f, row *r)
     pass(s, f, r, scale, false, NULL);
 }
 
-/* --- normalize
- * ---------------------------------------------------------------------------------------- */
+/* --- normalize --- */
 
 static void part(sched *s, frame *f, void *ctx)
 {
@@ -111,8 +109,7 @@ static void normalize(sched *s, frame *f, row *r)
     pass(s, f, r, share, false, NULL);
 }
 
-/* --- hardmax
- * ------------------------------------------------------------------------------------------ */
+/* --- hardmax --- */
 
 static void find(sched *s, frame *f, void *ctx)
 {

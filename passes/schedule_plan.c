@@ -68,8 +68,7 @@ void split_conjuncts(arena *a, const value *where, conjuncts *out)
     gather(a, where, out, room, 0);
 }
 
-/* --- costs, bottom up
- * --------------------------------------------------------------------------------- */
+/* --- costs, bottom up --- */
 
 static bool same_indices(const value *a, const value *b)
 {
@@ -147,8 +146,7 @@ static void measure(sched *s, const value *v)
     p->depth = (uint16_t)(p->stored ? 0 : depth);
 }
 
-/* --- strides
- * ------------------------------------------------------------------------------------------ */
+/* --- strides --- */
 
 static int combine(int a, int b)
 {
@@ -206,8 +204,7 @@ int stride_of(const sched *s, const value *v, const ix *i)
     return stride(s, v, i, &budget);
 }
 
-/* --- buffers
- * ------------------------------------------------------------------------------------------ */
+/* --- buffers --- */
 
 const kbuf *output_buf(const sched *s, size_t result)
 {

@@ -187,8 +187,7 @@ const kexpr *sx_reduce(sched *s, frame *f, const value *v)
     return kx_var(s->k, r.acc);
 }
 
-/* --- row form
- * ----------------------------------------------------------------------------------------- */
+/* --- row form --- */
 
 static void row_zero(sched *s, frame *f, void *ctx)
 {

@@ -130,8 +130,7 @@ static void limit_need(sched *s, const value *v)
     p->need = (conjuncts){.v = keep, .n = n};
 }
 
-/* --- reads
- * -------------------------------------------------------------------------------------------- */
+/* --- reads --- */
 
 /* No element of the source is asked for twice: each index value follows one index of v, each a
  * different one. */
@@ -160,8 +159,7 @@ static bool is_injective(const sched *s, const value *v)
     return n == n_free(s, v);
 }
 
-/* --- row form
- * ----------------------------------------------------------------------------------------- */
+/* --- row form --- */
 
 static bool runs_along(const sched *s, const value *v, const ix *i)
 {
@@ -204,8 +202,7 @@ static void choose_form(sched *s, const value *v)
     }
 }
 
-/* --- decisions
- * ---------------------------------------------------------------------------------------- */
+/* --- decisions --- */
 
 bool is_cheap(const value *v, const plan *p)
 {

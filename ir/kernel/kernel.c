@@ -57,8 +57,7 @@ kvar *kernel_var(kernel *k, const char *name, dtype dt, bool is_mutable)
     return v;
 }
 
-/* --- expressions
- * -------------------------------------------------------------------------------------- */
+/* --- expressions --- */
 
 static kexpr *new_expr(kernel *k, kexpr_kind kind, dtype dt)
 {
@@ -210,8 +209,7 @@ bool kernel_can_overflow(op_id op)
     return op == OP_neg || op == OP_add || op == OP_sub || op == OP_mul || op == OP_abs;
 }
 
-/* --- statements
- * --------------------------------------------------------------------------------------- */
+/* --- statements --- */
 
 static kstmt *new_stmt(kernel *k, kblock *in, kstmt_kind kind)
 {

@@ -5,8 +5,7 @@
 #include "ir/kernel/names.h"
 #include "ir/kernel/reader.h"
 
-/* --- words
- * -------------------------------------------------------------------------------------------- */
+/* --- words --- */
 
 span reader_span(const reader *r)
 {
@@ -146,8 +145,7 @@ static size_t read_choice(reader *r, const char *const *texts, size_t n, const c
     return n;
 }
 
-/* --- names
- * -------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static meaning *slot_of(meaning *slots, size_t cap, const char *name)
 {
@@ -206,8 +204,7 @@ static kvar *read_new_var(reader *r, dtype dt, const char *name, bool is_mutable
     return v;
 }
 
-/* --- statements
- * --------------------------------------------------------------------------------------- */
+/* --- statements --- */
 
 static void read_block(reader *r, kblock *b);
 
@@ -370,8 +367,7 @@ static void read_block(reader *r, kblock *b)
     reader_next(r);
 }
 
-/* --- header
- * ------------------------------------------------------------------------------------------- */
+/* --- header --- */
 
 /* `check` begins a condition on the dims as well as a statement; only the former holds a text. */
 static bool at_dim_check(const reader *r)
