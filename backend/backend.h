@@ -15,7 +15,8 @@ typedef struct backend_options {
     bool verify_each;   /* LLVM's verifier after every LLVM pass (tests) */
 } backend_options;
 
-/* The kernels of one module as one LLVM module, optimised. NULL after reporting to ds. */
+/* The kernels of one module, and their step kernels, as one LLVM module, optimised. NULL after
+ * reporting to ds. */
 typedef struct backend_module backend_module;
 backend_module *backend_compile(kernel *const *kernels, size_t n, const backend_options *o,
                                 diags *ds);
@@ -42,6 +43,9 @@ typedef struct backend_entry {
     attn_prepared_fn *prepared;
     attn_prepare_fn *prepare;
     attn_run_fn *run;
+    attn_state_fn *state; /* with a step kernel, else these are NULL */
+    attn_begin_fn *begin;
+    attn_step_fn *step;
 } backend_entry;
 bool backend_jit(backend_module *m, const char *name, backend_entry *e, diags *ds);
 

@@ -3,15 +3,12 @@
  * duty. */
 #include <string.h>
 
-#include "backend/iface_check.h"
+#include "backend/iface.h"
 
 static const char *const c_types[ST_COUNT] = {
     [ST_F32] = "float",   [ST_F64] = "double",  [ST_F16] = "uint16_t", [ST_BF16] = "uint16_t",
     [ST_I64] = "int64_t", [ST_I32] = "int32_t", [ST_U8] = "uint8_t",   [ST_BOOL] = "uint8_t",
 };
-
-static const char *const titles[] = {
-    [ATTN_INPUT] = "Inputs", [ATTN_PARAM] = "Parameters", [ATTN_OUTPUT] = "Outputs"};
 
 /* Text of the program inside a C comment: it may neither end nor open one. */
 static void put_comment(strbuf *out, const char *s)
@@ -68,8 +65,15 @@ static void put_tensor(strbuf *out, const iface_buf *f)
 
 static void put_struct(strbuf *out, const iface *f, attn_role role)
 {
-    const char *suffix = iface_struct_suffix[role];
-    sb_printf(out, "/* %s%s */\ntypedef struct %s_%s {\n", titles[role],
+    static const char *const titles[PART_COUNT][3] = {
+        [PART_RUN] =
+            {[ATTN_INPUT] = "Inputs", [ATTN_PARAM] = "Parameters", [ATTN_OUTPUT] = "Outputs"},
+        [PART_BEGIN] = {[ATTN_INPUT] = "Inputs of the beginning"},
+        [PART_STEP] =
+            {[ATTN_INPUT] = "Inputs of `rows` steps", [ATTN_OUTPUT] = "Outputs of `rows` steps"},
+    };
+    const char *suffix = iface_struct(f->part, role);
+    sb_printf(out, "/* %s%s */\ntypedef struct %s_%s {\n", titles[f->part][role],
               f->n_slots[role] ? "." : ": none; the pointer may be NULL.", f->symbol, suffix);
     for (size_t i = 0; i < f->n_bufs; i++)
         if (f->bufs[i].role == role && f->bufs[i].n > 0)
@@ -105,19 +109,26 @@ static void put_dims(strbuf *out, const iface *f)
     }
 }
 
+static void put_size(strbuf *out, const iface *f, attn_role role, long long n)
+{
+    const char *name = iface_struct(f->part, role);
+    sb_printf(out,
+              "ATTN_STATIC_ASSERT(sizeof(%s_%s) == %lld * sizeof(void *), \"layout of %s_%s\");\n",
+              f->symbol, name, n, f->symbol, name);
+}
+
 static void put_layout(strbuf *out, const iface *f)
 {
     size_t n_dims = f->k->symbols.n ? f->k->symbols.n : 1;
-    sb_printf(
-        out,
-        "ATTN_STATIC_ASSERT(sizeof(%s_dims) == %llu * sizeof(int64_t), \"layout of %s_dims\");\n",
-        f->symbol, (unsigned long long)n_dims, f->symbol);
+    if (f->part == PART_RUN)
+        sb_printf(out,
+                  "ATTN_STATIC_ASSERT(sizeof(%s_dims) == %llu * sizeof(int64_t), \"layout of "
+                  "%s_dims\");\n",
+                  f->symbol, (unsigned long long)n_dims, f->symbol);
     for (int r = 0; r < 3; r++) {
         long long n = f->n_slots[r] ? (long long)f->n_slots[r] : 1;
-        sb_printf(
-            out,
-            "ATTN_STATIC_ASSERT(sizeof(%s_%s) == %lld * sizeof(void *), \"layout of %s_%s\");\n",
-            f->symbol, iface_struct_suffix[r], n, f->symbol, iface_struct_suffix[r]);
+        if (f->part == PART_RUN || (r != ATTN_PARAM && iface_struct(f->part, (attn_role)r)))
+            put_size(out, f, (attn_role)r, n);
     }
     sb_puts(out, "\n");
 }
@@ -154,6 +165,46 @@ static void put_prototypes(strbuf *out, const iface *f)
               s);
 }
 
+/* _state, _begin and _step with their structs. */
+static void put_steps(strbuf *out, const kernel *k)
+{
+    const iface *begin = iface_of_part(out->a, k, PART_BEGIN);
+    const iface *step = iface_of_part(out->a, k, PART_STEP);
+    const char *s = begin->symbol;
+    sb_printf(out, "/* Step by step: the same model on up to ");
+    put_comment(out, dim_text(out->a, k->capacity));
+    sb_printf(out, " steps, as they come; `%s` is the number of a call's\n * steps. */\n\n",
+              k->rows);
+    put_struct(out, begin, ATTN_INPUT);
+    put_struct(out, step, ATTN_INPUT);
+    put_struct(out, step, ATTN_OUTPUT);
+    put_layout(out, begin);
+    put_layout(out, step);
+    sb_printf(out,
+              "/* Bytes of the state of one run, whose capacity the dims say; SIZE_MAX: they are "
+              "refused. The block\n"
+              " * must be aligned to ATTN_BLOCK_ALIGN; it may be copied and moved. */\n"
+              "size_t %s_state(const %s_dims *dims);\n\n",
+              s, s);
+    sb_printf(
+        out,
+        "/* Begins: fills `state`. What the parameters and `prepared` point to must stay; the "
+        "dims and inputs\n * need not. */\n"
+        "attn_status %s_begin(const %s_dims *dims, const %s_params *params, const void "
+        "*prepared,\n"
+        "    const %s_begin_inputs *inputs, void *state, void *workspace, const attn_exec "
+        "*exec);\n\n",
+        s, s, s, s);
+    sb_printf(out,
+              "/* Goes %s steps on, any number at a time. Beyond the capacity: ATTN_CAPACITY. What "
+              "is refused leaves\n"
+              " * the state as it was; after ATTN_INDEX and ATTN_INT begin anew. workspace: as of "
+              "%s_workspace. */\n"
+              "attn_status %s_step(void *state, int64_t %s, const %s_step_inputs *inputs,\n"
+              "    %s_step_outputs *outputs, void *workspace, const attn_exec *exec);\n\n",
+              k->rows, s, s, k->rows, s, s);
+}
+
 /* The include guard: the file's name in capitals. */
 static const char *guard_of(arena *a, const char *basename)
 {
@@ -173,14 +224,16 @@ void backend_print_header(kernel *const *kernels, size_t n, const char *basename
     const char *guard = guard_of(a, basename);
     sb_puts(out, "/* ");
     put_comment(out, basename);
-    sb_printf(out,
-              ": compiled models. Made by attnc; changes are lost.\n *\n"
-              " * Tensors are contiguous, the last axis fastest, and aligned to their element. No "
-              "entry point\n"
-              " * allocates or keeps state: all may be called from several threads at once. */\n"
-              "#ifndef %s\n#define %s\n\n#include \"attn_abi.h\"\n\n"
-              "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-              guard, guard);
+    sb_printf(
+        out,
+        ": compiled models. Made by attnc; changes are lost.\n *\n"
+        " * Tensors are contiguous, the last axis fastest, and aligned to their element. No "
+        "entry point\n"
+        " * allocates or keeps anything of its own: all may be called from several threads at "
+        "once, with a\n * workspace (and state) for each. */\n"
+        "#ifndef %s\n#define %s\n\n#include \"attn_abi.h\"\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+        guard, guard);
     for (size_t i = 0; i < n; i++) {
         iface *f = iface_new(a, kernels[i]);
         sb_puts(out, "/* ---- model ");
@@ -192,6 +245,8 @@ void backend_print_header(kernel *const *kernels, size_t n, const char *basename
         put_struct(out, f, ATTN_OUTPUT);
         put_layout(out, f);
         put_prototypes(out, f);
+        if (kernels[i]->stepper)
+            put_steps(out, kernels[i]->stepper);
     }
     sb_puts(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

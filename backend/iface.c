@@ -3,19 +3,32 @@
 
 #include <string.h>
 
-#include "backend/iface_check.h"
-
 static const attn_role roles[] = {
     [KB_INPUT] = ATTN_INPUT, [KB_PARAM] = ATTN_PARAM, [KB_OUTPUT] = ATTN_OUTPUT};
 
-const char *const iface_struct_suffix[] = {
-    [ATTN_INPUT] = "inputs", [ATTN_PARAM] = "params", [ATTN_OUTPUT] = "outputs"};
+const char *iface_struct(iface_part part, attn_role role)
+{
+    static const char *const names[PART_COUNT][3] = {
+        [PART_RUN] = {[ATTN_INPUT] = "inputs", [ATTN_PARAM] = "params", [ATTN_OUTPUT] = "outputs"},
+        [PART_BEGIN] = {[ATTN_INPUT] = "begin_inputs", [ATTN_PARAM] = "params"},
+        [PART_STEP] =
+            {[ATTN_INPUT] = "step_inputs", [ATTN_PARAM] = "params", [ATTN_OUTPUT] = "step_outputs"},
+    };
+    return names[part][role];
+}
+
+bool iface_has(const kernel *k, iface_part part, const kbuf *b)
+{
+    return part == PART_RUN || (part == PART_BEGIN ? kernel_in_begin : kernel_in_step)(k, b);
+}
 
 uint32_t iface_dim(const kernel *k, const dim_atom *atom)
 {
     for (uint32_t i = 0; i < k->symbols.n; i++)
         if (k->symbols.v[i] == atom->name)
             return i;
+    if (k->rows == atom->name)
+        return (uint32_t)k->symbols.n;
     ice("kernel @%s: the dim %s is not in its list of dims", k->name, atom->name);
 }
 
@@ -33,25 +46,33 @@ int64_t iface_family(const kbuf *b)
 
 iface *iface_new(arena *a, const kernel *k)
 {
+    return iface_of_part(a, k, PART_RUN);
+}
+
+iface *iface_of_part(arena *a, const kernel *k, iface_part part)
+{
     iface *f = ARENA_NEW(a, iface);
     f->k = k;
+    f->part = part;
     f->symbol = c_symbol(a, k->name);
     const char **members = ARENA_ARRAY(a, const char *, k->symbols.n + 1);
     for (size_t i = 0; i < k->symbols.n; i++)
         members[i] = c_member(a, k->symbols.v[i], arena_printf(a, "%s_dims", f->symbol));
     f->members = members;
     f->bufs = ARENA_ARRAY(a, iface_buf, k->bufs.n + 1);
+    f->by_id = ARENA_ARRAY(a, const iface_buf *, k->bufs.n + 1);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
         if (b->id != i)
             ice("kernel @%s: buffer %s is number %u but says %u", k->name, b->name, (unsigned)i,
                 b->id);
-        if (b->role == KB_TEMP)
+        if (b->role == KB_TEMP || b->role == KB_STATE || !iface_has(k, part, b))
             continue;
         attn_role role = roles[b->role];
         int64_t n = iface_family(b);
         ICE_UNLESS(n >= 0);
-        const char *in = arena_printf(a, "%s_%s", f->symbol, iface_struct_suffix[role]);
+        const char *in = arena_printf(a, "%s_%s", f->symbol, iface_struct(part, role));
+        f->by_id[b->id] = &f->bufs[f->n_bufs];
         f->bufs[f->n_bufs++] = (iface_buf){b, role, f->n_slots[role], n,
                                            c_member(a, b->label ? b->label : b->name, in)};
         f->n_slots[role] += n;

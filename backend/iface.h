@@ -7,6 +7,9 @@
 
 #define IFACE_MAX_POINTERS ((int64_t)1 << 20) /* of one family */
 
+/* The entry points that take tensors: NAME, NAME_begin, NAME_step. */
+typedef enum iface_part { PART_RUN, PART_BEGIN, PART_STEP, PART_COUNT } iface_part;
+
 /* One input, param or output: `n` consecutive pointers from `slot` on (1, or all of a family). */
 typedef struct iface_buf {
     const kbuf *buf;
@@ -17,15 +20,22 @@ typedef struct iface_buf {
 
 typedef struct iface {
     const kernel *k;
+    iface_part part;
     const char *symbol;         /* the entry point; the other symbols add _workspace, _info, ... */
     const char *const *members; /* of the dims struct, one per k->symbols */
     size_t n_bufs;
-    iface_buf *bufs;    /* in the kernel's order, without the temps */
-    int64_t n_slots[3]; /* by attn_role */
+    iface_buf *bufs;         /* in the kernel's order, without states and temps, of this part */
+    const iface_buf **by_id; /* by kbuf id; NULL: not in the interface */
+    int64_t n_slots[3];      /* by attn_role */
 } iface;
 
 /* The kernel must have passed backend_check. */
 iface *iface_new(arena *a, const kernel *k);
+iface *iface_of_part(arena *a, const kernel *k, iface_part part); /* of a step kernel */
+/* Whether a body may look at the buffer. */
+bool iface_has(const kernel *k, iface_part part, const kbuf *b);
+/* The struct of a role is SYMBOL_ plus this. */
+const char *iface_struct(iface_part part, attn_role role);
 
 /* Names of C: a member or a file-scope name made of `name`. */
 const char *c_member(arena *a, const char *name, const char *struct_name);

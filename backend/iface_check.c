@@ -1,7 +1,7 @@
 /* iface_check.c: whether kernels can have a C interface: names that do not clash, families that are
  * known. These are the program's faults, not the compiler's, so they are reported before any code
  * is made. */
-#include "backend/iface_check.h"
+#include "backend/iface.h"
 
 #include <string.h>
 
@@ -29,14 +29,18 @@ static void take(names *t, const char *name, const char *what, const char *where
     vec_push(t->a, &t->v, ((taken){name, what}));
 }
 
+/* The last ones are those of a step kernel. */
 static void check_symbols(arena *a, kernel *const *kernels, size_t n, diags *ds)
 {
-    static const char *const suffixes[] = {"",      "_workspace", "_prepared", "_prepare", "_info",
-                                           "_dims", "_params",    "_inputs",   "_outputs"};
+    static const char *const suffixes[] = {
+        "",       "_workspace", "_prepared",     "_prepare",     "_info",
+        "_dims",  "_params",    "_inputs",       "_outputs",     "_state",
+        "_begin", "_step",      "_begin_inputs", "_step_inputs", "_step_outputs"};
+    enum { ALL = sizeof suffixes / sizeof suffixes[0], OF_STEPS = 6 };
     names t = {.a = a, .ds = ds};
     for (size_t i = 0; i < n; i++) {
         const char *symbol = c_symbol(a, kernels[i]->name);
-        for (size_t j = 0; j < sizeof suffixes / sizeof suffixes[0]; j++)
+        for (size_t j = 0; j < (kernels[i]->stepper ? ALL : ALL - OF_STEPS); j++)
             take(&t, arena_printf(a, "%s%s", symbol, suffixes[j]),
                  arena_printf(a, "model %s", kernels[i]->name), "C");
     }
@@ -81,7 +85,7 @@ static void check_kernel(arena *a, const kernel *k, diags *ds)
              in);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
-        if (b->role == KB_TEMP)
+        if (b->role == KB_TEMP || b->role == KB_STATE)
             continue;
         check_buf(a, k, b, ds);
         static const char *const kinds[] = {
@@ -89,7 +93,7 @@ static void check_kernel(arena *a, const kernel *k, diags *ds)
         static const attn_role roles[] = {
             [KB_INPUT] = ATTN_INPUT, [KB_PARAM] = ATTN_PARAM, [KB_OUTPUT] = ATTN_OUTPUT};
         attn_role role = roles[b->role];
-        in = arena_printf(a, "%s_%s", symbol, iface_struct_suffix[role]);
+        in = arena_printf(a, "%s_%s", symbol, iface_struct(PART_RUN, role));
         take(&members[role], c_member(a, user_name(b), in),
              arena_printf(a, "%s %s", kinds[b->role], user_name(b)), in);
     }
@@ -99,11 +103,31 @@ static void check_kernel(arena *a, const kernel *k, diags *ds)
     }
 }
 
+/* The step kernel has the tensors of the other; each is the schedule's work. */
+static void check_stepper(const kernel *k, diags *ds)
+{
+    if (k->rows) {
+        diag *d = diag_error(ds, (span){0}, "model %s is a step kernel alone", k->name);
+        diag_help(d, "it compiles together with the kernel of the whole sequence only");
+    }
+    const kernel *p = k->stepper;
+    for (size_t i = 0; p && i < k->bufs.n && k->bufs.v[i]->role <= KB_OUTPUT; i++) {
+        const kbuf *x = k->bufs.v[i], *y = i < p->bufs.n ? p->bufs.v[i] : NULL;
+        if (!y || x->role != y->role || x->rank != y->rank || x->n_family != y->n_family ||
+            strcmp(user_name(x), user_name(y)) != 0)
+            ice("kernel @%s: the step kernel has other tensors, beginning with %s", k->name,
+                x->name);
+    }
+    ICE_UNLESS(!p || (p->rows && p->symbols.n == k->symbols.n));
+}
+
 bool backend_check(kernel *const *kernels, size_t n, diags *ds)
 {
     size_t before = ds->n_errors + ds->n_muted;
     check_symbols(ds->a, kernels, n, ds);
     for (size_t i = 0; i < n; i++)
         check_kernel(ds->a, kernels[i], ds);
+    for (size_t i = 0; i < n; i++)
+        check_stepper(kernels[i], ds);
     return ds->n_errors + ds->n_muted == before;
 }

@@ -47,6 +47,18 @@ static const char *family_name(arena *a, const char *pattern, const kbuf *b, int
     return sb_text(&s);
 }
 
+/* What of _begin and _step a tensor belongs to; its axis of steps among those behind the family's.
+ */
+static void put_steps(const kernel *k, const kbuf *b, attn_tensor_info *t)
+{
+    t->step_axis = -1;
+    if (!k->stepper || b->role == KB_PARAM)
+        return;
+    int axis = kernel_step_axis(k->stepper, k->stepper->bufs.v[b->id]);
+    t->step_axis = axis < 0 ? -1 : axis - (int)b->n_family;
+    t->flags |= b->role == KB_OUTPUT || axis >= 0 ? ATTN_STEP : ATTN_BEGIN;
+}
+
 static void put_tensors(arena *a, const kernel *k, const iface_buf *f, attn_tensor_info *out)
 {
     const kbuf *b = f->buf;
@@ -55,7 +67,7 @@ static void put_tensors(arena *a, const kernel *k, const iface_buf *f, attn_tens
     for (uint32_t i = 0; i < rank; i++)
         shape[i] = extent(a, k, b->shape[b->n_family + i]);
     const char *label = b->label ? b->label : b->name;
-    for (int64_t i = 0; i < f->n; i++)
+    for (int64_t i = 0; i < f->n; i++) {
         out[i] = (attn_tensor_info){
             .name = b->n_family > 0 ? family_name(a, label, b, i) : label,
             .role = f->role,
@@ -66,6 +78,8 @@ static void put_tensors(arena *a, const kernel *k, const iface_buf *f, attn_tens
             .source = b->source && b->n_family > 0 ? family_name(a, b->source, b, i) : b->source,
             .slot = f->slot + i,
         };
+        put_steps(k, b, &out[i]);
+    }
 }
 
 const attn_model_info *backend_info(arena *a, const kernel *k)
@@ -98,5 +112,10 @@ const attn_model_info *backend_info(arena *a, const kernel *k)
                                       .message = c->text ? c->text : ""};
     }
     m->checks = checks;
+    if (k->stepper) {
+        attn_extent *capacity = ARENA_NEW(a, attn_extent);
+        *capacity = extent(a, k->stepper, k->stepper->capacity);
+        m->capacity = capacity;
+    }
     return m;
 }

@@ -104,5 +104,14 @@ bool backend_jit(backend_module *m, const char *name, backend_entry *e, diags *d
         .prepare = (attn_prepare_fn *)(uintptr_t)prepare,
         .run = (attn_run_fn *)(uintptr_t)run,
     };
-    return workspace && prepared && prepare;
+    if (!workspace || !prepared || !prepare)
+        return false;
+    if (!e->info->capacity)
+        return true;
+    uint64_t state = look_up(m, symbol, "_state", ds), begin = look_up(m, symbol, "_begin", ds);
+    uint64_t step = look_up(m, symbol, "_step", ds);
+    e->state = (attn_state_fn *)(uintptr_t)state;
+    e->begin = (attn_begin_fn *)(uintptr_t)begin;
+    e->step = (attn_step_fn *)(uintptr_t)step;
+    return state && begin && step;
 }

@@ -197,15 +197,63 @@ static LLVMValueRef rounded_up(const lb *l, LLVMValueRef rem, LLVMValueRef y)
                  l_icmp(l, LLVMIntSLT, l_bin(l, LLVMXor, rem, y), zero));
 }
 
+static LLVMValueRef floordiv_here(const lb *l, LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMValueRef q = l_bin(l, LLVMSDiv, x, y);
+    LLVMValueRef up = rounded_up(l, l_bin(l, LLVMSRem, x, y), y);
+    return l_bin(l, LLVMSub, q, l_cast(l, LLVMZExt, up, l->i64));
+}
+
+static LLVMValueRef floormod_here(const lb *l, LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMValueRef r = l_bin(l, LLVMSRem, x, y);
+    return l_select(l, rounded_up(l, r, y), l_bin(l, LLVMAdd, r, y), r);
+}
+
+/* Division by a variable is a call of a function that is defined for every divisor. A bare division
+ * may not be hoisted (the divisor could be 0), so that LLVM sinks it behind a condition; LLVM 19's
+ * loop vectoriser then takes the quotient of lane 0 for all lanes, also where lane 0 is masked off.
+ */
+static LLVMValueRef divide(const lb *l, const char *name, LLVMValueRef x, LLVMValueRef y,
+                           LLVMValueRef here(const lb *, LLVMValueRef, LLVMValueRef))
+{
+    LLVMValueRef fn = LLVMGetNamedFunction(l->mod, name);
+    if (!fn) {
+        LLVMBasicBlockRef back = l_here(l);
+        LLVMTypeRef args[] = {l->i64, l->i64};
+        fn = l_function(l, name, l->i64, args, 2, LLVMInternalLinkage);
+        static const char *const is[] = {"noinline", "nosync", "nofree", "speculatable", "memory"};
+        for (size_t i = 0; i < sizeof is / sizeof is[0]; i++)
+            l_attr(l, fn, LLVMAttributeFunctionIndex, is[i]);
+        LLVMValueRef px = LLVMGetParam(fn, 0), py = LLVMGetParam(fn, 1);
+        /* 0 and -1 apart: x / 0 is 0 here, x / -1 is -x */
+        LLVMValueRef zero = l_i64(l, 0), one = l_i64(l, 1);
+        LLVMValueRef minus = l_icmp(l, LLVMIntEQ, py, l_i64(l, -1));
+        LLVMValueRef odd = l_bin(l, LLVMOr, minus, l_icmp(l, LLVMIntEQ, py, zero));
+        LLVMValueRef r = here(l, px, l_select(l, odd, one, py));
+        LLVMValueRef neg = l_bin(l, LLVMSub, zero, px);
+        bool quotient = here == floordiv_here;
+        LLVMValueRef special = quotient ? l_select(l, minus, neg, zero) : zero;
+        LLVMBuildRet(l->b, l_select(l, odd, special, r));
+        l_at(l, back);
+    }
+    LLVMValueRef args[] = {x, y};
+    return l_call(l, fn, args, 2);
+}
+
+static bool safe_divisor(LLVMValueRef y)
+{
+    return LLVMIsAConstantInt(y) && LLVMConstIntGetSExtValue(y) > 0;
+}
+
 LLVMValueRef l_floordiv(const lb *l, LLVMValueRef x, LLVMValueRef y)
 {
     int64_t c;
     unsigned log;
     if (power_of_two(y, &c, &log))
         return l_bin(l, LLVMAShr, x, l_i64(l, log));
-    LLVMValueRef q = l_bin(l, LLVMSDiv, x, y);
-    LLVMValueRef up = rounded_up(l, l_bin(l, LLVMSRem, x, y), y);
-    return l_bin(l, LLVMSub, q, l_cast(l, LLVMZExt, up, l->i64));
+    return safe_divisor(y) ? floordiv_here(l, x, y)
+                           : divide(l, "attn.floordiv", x, y, floordiv_here);
 }
 
 LLVMValueRef l_floormod(const lb *l, LLVMValueRef x, LLVMValueRef y)
@@ -214,8 +262,8 @@ LLVMValueRef l_floormod(const lb *l, LLVMValueRef x, LLVMValueRef y)
     unsigned log;
     if (power_of_two(y, &c, &log))
         return l_bin(l, LLVMAnd, x, l_i64(l, c - 1));
-    LLVMValueRef r = l_bin(l, LLVMSRem, x, y);
-    return l_select(l, rounded_up(l, r, y), l_bin(l, LLVMAdd, r, y), r);
+    return safe_divisor(y) ? floormod_here(l, x, y)
+                           : divide(l, "attn.floormod", x, y, floormod_here);
 }
 
 static LLVMValueRef with_flags(LLVMValueRef v, LLVMFastMathFlags flags)

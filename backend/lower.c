@@ -13,6 +13,8 @@ void lower_kernel(lb *l, const kernel *k)
     low_collect_dims(&c);
     lower_sizes(&c);
     lower_body(&c);
+    if (k->stepper)
+        c.steps = lower_steps(l, k->stepper);
     lower_entry(&c);
     lower_info(&c);
     session_doing(NULL, NULL);

@@ -4,7 +4,10 @@
  *   NAME.sizes(dims, out) -> status    all sizes, checked; the one place that computes them
  *   NAME.body(...) -> status           the loops; pointers to buffers are its arguments
  *   NAME, NAME_workspace, NAME_prepared, NAME_prepare, NAME_info    the C interface
- * Only the last group is visible outside. */
+ * and for its step kernel
+ *   NAME.steps.sizes, NAME.begin.body, NAME.step.body
+ *   NAME_state, NAME_begin, NAME_step
+ * Only the C interface is visible outside. */
 #ifndef ATTNC_BACKEND_LOWER_H
 #define ATTNC_BACKEND_LOWER_H
 
@@ -33,8 +36,10 @@ typedef struct low {
     size_t n_temps;
     VEC(const dim *) dims; /* all that the kernel mentions */
 
-    LLVMValueRef sizes; /* the function */
-    LLVMValueRef body;  /* the function */
+    const struct low *steps; /* of a kernel that has a step kernel: what is known of that */
+    LLVMValueRef totals;     /* of a step kernel: the function NAME.steps.totals */
+    LLVMValueRef sizes;      /* the function */
+    LLVMValueRef body;       /* the function */
 
     /* While a function of the kernel is being built: */
     LLVMValueRef *symbol;  /* values of the dims struct */
@@ -58,17 +63,23 @@ void lower_kernel(lb *l, const kernel *k);
 
 /* lower_dim.c */
 void low_collect_dims(low *c);
+size_t low_n_symbols(const kernel *k); /* a step kernel's rows stand behind the others */
 void low_load_symbols(low *c, LLVMValueRef dim_struct);
 LLVMValueRef low_dim(low *c, const dim *d);
 
-/* lower_sizes.c: out gets, by kbuf id, the bytes of each tensor and the offset of each temp; then
- * the bytes of the workspace. */
+/* lower_sizes.c: out gets, by kbuf id, the bytes of each tensor and the offset of each temp (in the
+ * workspace) and state (behind the state's head); then the bytes of the workspace and of the
+ * states. */
+enum { LOW_WORKSPACE, LOW_STATES, LOW_TOTALS };
 void lower_sizes(low *c);
 
 /* lower_body.c */
 void lower_body(low *c);
-LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables,
-                           LLVMValueRef sizes, LLVMValueRef workspace);
+typedef struct low_call {
+    LLVMValueRef dims, tables[3], sizes, workspace;
+    LLVMValueRef states, pos; /* step kernels: behind the head; of NAME.step.body */
+} low_call;
+LLVMValueRef low_call_body(low *c, const low_call *call);
 void low_block(low *c, const kblock *b);
 void low_statement(low *c, const kstmt *s);
 
@@ -97,8 +108,18 @@ LLVMTypeRef l_store_type(const lb *l, store_type st);
 LLVMValueRef l_from_store(const lb *l, store_type st, LLVMValueRef v, dtype to);
 LLVMValueRef l_to_store(const lb *l, store_type st, LLVMValueRef v, dtype from);
 
-/* lower_entry.c, lower_check.c, lower_info.c */
+/* lower_entry.c, lower_steps.c, lower_check.c, lower_info.c */
 void lower_entry(low *c);
+low *lower_steps(lb *l, const kernel *k); /* the step kernel k */
+LLVMValueRef low_entry(low *c, const char *suffix, LLVMTypeRef ret, const LLVMTypeRef *args,
+                       unsigned n);
+void low_return_if(const lb *l, LLVMValueRef cond, LLVMValueRef result);
+void low_return_status(const lb *l, LLVMValueRef status); /* where it is not OK */
+LLVMValueRef low_sizes_block(low *c); /* stack for what the sizes function gives */
+LLVMValueRef low_call_sizes(low *c, LLVMValueRef dim_struct, LLVMValueRef block);
+LLVMValueRef low_total(low *c, LLVMValueRef block, int which);
+/* Returns where a block that is not aligned, or is NULL, is needed: `used`, an i1. */
+void low_check_block(const lb *l, LLVMValueRef block, LLVMValueRef used);
 void lower_info(low *c);
 /* i32 status of all pointers of the three tables; `records` is what lower_check_records made. */
 LLVMValueRef lower_check_records(low *c);

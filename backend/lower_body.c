@@ -128,9 +128,10 @@ static LLVMValueRef outcome(low *c)
 
 enum { ARG_DIMS, ARG_TABLES, ARG_BUFFERS = ARG_TABLES + 3 };
 
-static bool is_argument(const kbuf *b)
+/* Pointers of families stand in a table. */
+static bool is_argument(const low *c, const kbuf *b)
 {
-    return b->n_family == 0;
+    return b->n_family == 0 && iface_has(c->k, c->f->part, b);
 }
 
 /* For each axis but the last how many elements one step is; products of the extents behind it. */
@@ -161,7 +162,7 @@ static void place_families(low *c)
     lb *l = c->l;
     for (size_t i = 0; i < c->f->n_bufs; i++) {
         const iface_buf *f = &c->f->bufs[i];
-        if (is_argument(f->buf))
+        if (f->buf->n_family == 0)
             continue;
         LLVMValueRef tab = LLVMGetParam(c->body, (unsigned)(ARG_TABLES + f->role));
         c->buf[f->buf->id] = l_gep(l, l->ptr, tab, l_i64(l, f->slot));
@@ -172,14 +173,18 @@ static void begin_body(low *c)
 {
     lb *l = c->l;
     const kernel *k = c->k;
-    LLVMTypeRef *types = ARENA_ARRAY(c->a, LLVMTypeRef, ARG_BUFFERS + k->bufs.n);
+    static const char *const names[PART_COUNT] = {
+        [PART_RUN] = "%s.body", [PART_BEGIN] = "%s.begin.body", [PART_STEP] = "%s.step.body"};
+    LLVMTypeRef *types = ARENA_ARRAY(c->a, LLVMTypeRef, ARG_BUFFERS + k->bufs.n + 1);
     unsigned n = 0;
     while (n < ARG_BUFFERS)
         types[n++] = l->ptr;
     for (size_t i = 0; i < k->bufs.n; i++)
-        if (is_argument(k->bufs.v[i]))
+        if (is_argument(c, k->bufs.v[i]))
             types[n++] = l->ptr;
-    c->body = l_function(l, arena_printf(c->a, "%s.body", c->f->symbol), l->i32, types, n,
+    if (c->f->part == PART_STEP)
+        types[n++] = l->i64;
+    c->body = l_function(l, arena_printf(c->a, names[c->f->part], c->f->symbol), l->i32, types, n,
                          LLVMInternalLinkage);
     /* Inlined, the arguments would lose what is said of them. */
     l_attr(l, c->body, LLVMAttributeFunctionIndex, "noinline");
@@ -188,13 +193,15 @@ static void begin_body(low *c)
     n = ARG_BUFFERS;
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
-        if (!is_argument(b))
+        if (!is_argument(c, b))
             continue;
         l_noalias(l, c->body, n, b->role == KB_INPUT || b->role == KB_PARAM);
         c->buf[b->id] = LLVMGetParam(c->body, n);
         LLVMSetValueName2(c->buf[b->id], b->name, strlen(b->name));
         n++;
     }
+    if (c->f->part == PART_STEP)
+        c->var[k->pos->id] = (low_var){LLVMGetParam(c->body, n), false};
 }
 
 void lower_body(low *c)
@@ -215,34 +222,36 @@ void lower_body(low *c)
     place_families(c);
     for (size_t i = 0; i < k->bufs.n; i++)
         make_strides(c, k->bufs.v[i]);
-    make_flags(c, &k->body);
-    low_block(c, &k->body);
+    const kblock *block = c->f->part == PART_STEP ? &k->step : &k->body;
+    make_flags(c, block);
+    low_block(c, block);
     LLVMBuildRet(l->b, outcome(c));
 }
 
-LLVMValueRef low_call_body(low *c, LLVMValueRef dim_struct, LLVMValueRef *tables,
-                           LLVMValueRef sizes, LLVMValueRef workspace)
+LLVMValueRef low_call_body(low *c, const low_call *call)
 {
     lb *l = c->l;
     const kernel *k = c->k;
-    LLVMValueRef *args = ARENA_ARRAY(c->a, LLVMValueRef, ARG_BUFFERS + k->bufs.n);
-    args[ARG_DIMS] = dim_struct;
+    LLVMValueRef *args = ARENA_ARRAY(c->a, LLVMValueRef, ARG_BUFFERS + k->bufs.n + 1);
+    args[ARG_DIMS] = call->dims;
     for (unsigned i = 0; i < 3; i++)
-        args[ARG_TABLES + i] = tables[i];
+        args[ARG_TABLES + i] = call->tables[i];
     unsigned n = ARG_BUFFERS;
-    size_t next = 0; /* in the interface */
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
-        const iface_buf *f = b->role == KB_TEMP ? NULL : &c->f->bufs[next++];
-        if (!is_argument(b))
+        const iface_buf *f = c->f->by_id[b->id];
+        if (!is_argument(c, b))
             continue;
         if (f) {
-            LLVMValueRef slot = l_gep(l, l->ptr, tables[f->role], l_i64(l, f->slot));
+            LLVMValueRef slot = l_gep(l, l->ptr, call->tables[f->role], l_i64(l, f->slot));
             args[n++] = l_load(l, l->ptr, slot, 8);
         } else {
-            LLVMValueRef at = l_gep(l, l->i64, sizes, l_i64(l, (int64_t)b->id));
-            args[n++] = l_gep(l, l->i8, workspace, l_load(l, l->i64, at, 8));
+            LLVMValueRef base = b->role == KB_STATE ? call->states : call->workspace;
+            LLVMValueRef at = l_gep(l, l->i64, call->sizes, l_i64(l, (int64_t)b->id));
+            args[n++] = l_gep(l, l->i8, base, l_load(l, l->i64, at, 8));
         }
     }
+    if (c->f->part == PART_STEP)
+        args[n++] = call->pos;
     return l_call(l, c->body, args, n);
 }

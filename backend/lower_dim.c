@@ -57,7 +57,15 @@ void low_collect_dims(low *c)
         want(c, &seen, c->k->checks.v[i].a);
         want(c, &seen, c->k->checks.v[i].b);
     }
+    if (c->k->rows)
+        want(c, &seen, c->k->capacity);
     want_block(c, &seen, &c->k->body);
+    want_block(c, &seen, &c->k->step);
+}
+
+size_t low_n_symbols(const kernel *k)
+{
+    return k->symbols.n + (k->rows != NULL);
 }
 
 void low_load_symbols(low *c, LLVMValueRef dim_struct)
@@ -65,9 +73,10 @@ void low_load_symbols(low *c, LLVMValueRef dim_struct)
     lb *l = c->l;
     c->dim_value = (ptr_map){.a = c->a};
     c->symbol = ARENA_ARRAY(c->a, LLVMValueRef, c->k->symbols.n + 1);
-    for (size_t i = 0; i < c->k->symbols.n; i++) {
+    for (size_t i = 0; i < low_n_symbols(c->k); i++) {
+        const char *name = i < c->k->symbols.n ? c->k->symbols.v[i] : c->k->rows;
         c->symbol[i] = l_load(l, l->i64, l_gep(l, l->i64, dim_struct, l_i64(l, (int64_t)i)), 8);
-        LLVMSetValueName2(c->symbol[i], c->k->symbols.v[i], strlen(c->k->symbols.v[i]));
+        LLVMSetValueName2(c->symbol[i], name, strlen(name));
     }
 }
 

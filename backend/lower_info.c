@@ -57,7 +57,7 @@ static LLVMValueRef tensors(low *c, const attn_model_info *m)
     for (size_t i = 0; i < n; i++) {
         const attn_tensor_info *t = &m->tensors[i];
         LLVMValueRef f[] = {l_string(l, t->name),  l_i32(l, t->role),          l_i32(l, t->dtype),
-                            l_i32(l, t->flags),    l_i32(l, t->reserved),      l_i64(l, t->rank),
+                            l_i32(l, t->flags),    l_i32(l, t->step_axis),     l_i64(l, t->rank),
                             shape_of(c, &last, t), text_or_null(l, t->source), l_i64(l, t->slot)};
         v[i] = structure(l, f, sizeof f / sizeof f[0]);
     }
@@ -93,7 +93,12 @@ void lower_info(low *c)
                         l_i64(l, m->n_tensors),
                         tensors(c, m),
                         l_i64(l, m->n_checks),
-                        checks(c, m)};
+                        checks(c, m),
+                        LLVMConstNull(l->ptr)};
+    if (m->capacity) {
+        LLVMValueRef capacity = extent(c, m->capacity);
+        f[sizeof f / sizeof f[0] - 1] = array(l, &capacity, 1);
+    }
     LLVMValueRef init = structure(l, f, sizeof f / sizeof f[0]);
     LLVMValueRef g =
         LLVMAddGlobal(l->mod, LLVMTypeOf(init), arena_printf(c->a, "%s_info", c->f->symbol));

@@ -1,5 +1,6 @@
 /* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where in
- * the workspace each temp lies. NAME and NAME_workspace both call it, so they cannot disagree. */
+ * the workspace each temp lies and in a state each part of it. NAME and NAME_workspace both call
+ * it, so they cannot disagree. */
 #include "backend/lower.h"
 
 /* Offsets in the workspace; at least a cache line, and no vector is longer. */
@@ -40,21 +41,23 @@ static void compute(low *c, LLVMValueRef out)
 {
     lb *l = c->l;
     const kernel *k = c->k;
-    for (size_t i = 0; i < k->symbols.n; i++)
+    for (size_t i = 0; i < low_n_symbols(k); i++)
         refuse(c, l_icmp(l, LLVMIntUGT, c->symbol[i], l_i64(l, DIM_LIMIT)));
     for (size_t i = 0; i < c->dims.n; i++)
         low_dim(c, c->dims.v[i]);
     for (size_t i = 0; i < k->checks.n; i++)
         refuse(c, l_icmp(l, k->checks.v[i].le ? LLVMIntSGT : LLVMIntNE,
                          low_dim(c, k->checks.v[i].a), low_dim(c, k->checks.v[i].b)));
-    LLVMValueRef total = l_i64(l, 0);
+    LLVMValueRef totals[LOW_TOTALS] = {l_i64(l, 0), l_i64(l, 0)};
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
         LLVMValueRef bytes = bytes_of(c, b);
-        if (b->role != KB_TEMP) {
+        if (b->role != KB_TEMP && b->role != KB_STATE) {
             put(c, out, b->id, bytes);
             continue;
         }
+        int which = b->role == KB_TEMP ? LOW_WORKSPACE : LOW_STATES;
+        LLVMValueRef total = totals[which];
         put(c, out, b->id, total);
         /* Below 2^62 each and before the sum: the rounding and one addition cannot overflow. */
         LLVMValueRef rounded = l_bin(l, LLVMAnd, l_bin(l, LLVMAdd, bytes, l_i64(l, TEMP_ALIGN - 1)),
@@ -62,17 +65,19 @@ static void compute(low *c, LLVMValueRef out)
         total = l_bin(l, LLVMAdd, total, rounded);
         LLVMValueRef over = l_icmp(l, LLVMIntUGE, total, l_i64(l, LOWER_MAX_BYTES));
         refuse(c, over);
-        total = l_select(l, over, l_i64(l, 0), total);
+        totals[which] = l_select(l, over, l_i64(l, 0), total);
     }
-    put(c, out, k->bufs.n, total);
+    for (int i = 0; i < LOW_TOTALS; i++)
+        put(c, out, k->bufs.n + (size_t)i, totals[i]);
 }
 
 void lower_sizes(low *c)
 {
     lb *l = c->l;
     LLVMTypeRef args[] = {l->ptr, l->ptr};
-    c->sizes = l_function(l, arena_printf(c->a, "%s.sizes", c->f->symbol), l->i32, args, 2,
-                          LLVMInternalLinkage);
+    c->sizes =
+        l_function(l, arena_printf(c->a, c->k->rows ? "%s.steps.sizes" : "%s.sizes", c->f->symbol),
+                   l->i32, args, 2, LLVMInternalLinkage);
     l_attr(l, c->sizes, LLVMAttributeFunctionIndex, "noinline");
     l_noalias(l, c->sizes, 0, true);
     l_noalias(l, c->sizes, 1, false);

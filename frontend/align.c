@@ -118,15 +118,30 @@ tv rename_axes(env *e, tv v, const ix *const *avoid, size_t n_avoid)
     return v;
 }
 
-static bool same_axis(sema *s, const axis *a, const axis *b)
+/* How two axes may be the same: what is surest comes first. */
+typedef enum likeness {
+    BY_NAME,
+    BY_NUMBER, /* one has no name: a fixed size is also the same as its number */
+    BY_CHOICE, /* sizes of callees, fixed to one number: they may be made one */
+    LIKENESSES
+} likeness;
+
+static bool same_size(sema *s, const dim *a, const dim *b, likeness how)
+{
+    return how == BY_NAME     ? dims_resolve(s, a) == dims_resolve(s, b)
+           : how == BY_NUMBER ? dims_same(s, a, b)
+                              : dims_choosable(s, a, b);
+}
+
+static bool same_axis(sema *s, const axis *a, const axis *b, likeness how)
 {
     if (a->n == b->n) {
         for (uint32_t k = 0; k < a->n; k++)
-            if (!dims_same(s, a->d[k], b->d[k]))
+            if (!same_size(s, a->d[k], b->d[k], how))
                 return false;
         return true;
     }
-    return axis_size(s, a) == axis_size(s, b);
+    return same_size(s, axis_size(s, a), axis_size(s, b), how);
 }
 
 static bool unify_axis(sema *s, const axis *a, const axis *b)
@@ -140,22 +155,35 @@ static bool unify_axis(sema *s, const axis *a, const axis *b)
     return dims_unify(s, axis_size(s, a), axis_size(s, b));
 }
 
+/* Where the axis comes from, unless that is the operand itself. */
+static void note_axis(sema *s, diag *d, const axis *a, span operand)
+{
+    bool inside = a->at.file == operand.file && operand.lo <= a->at.lo && a->at.hi <= operand.hi;
+    if (a->at.file && !inside)
+        diag_note(d, a->at, "its axis %s comes from here", axes_show(s, a, 1));
+}
+
 /* For each axis of b: which axis of a it is (UINT32_MAX: none). skip_a, skip_b: trailing axes left
  * out. */
 static bool match_axes(env *e, const tv *a, uint32_t na, const tv *b, uint32_t nb, uint32_t *to,
                        span at, const char *what)
 {
     sema *s = e->in->s;
-    uint32_t unmatched_b = 0, matched = 0, last_b = 0;
-    for (uint32_t j = 0; j < nb; j++) {
+    uint32_t matched = 0;
+    for (uint32_t j = 0; j < nb; j++)
         to[j] = UINT32_MAX;
+    for (uint32_t turn = 0; turn < LIKENESSES * nb; turn++) {
+        const likeness how = (likeness)(turn / nb);
+        const uint32_t j = turn % nb;
         uint32_t hits = 0;
+        if (to[j] != UINT32_MAX)
+            continue;
         /* a position of its own first, so that two equal axes meet in order */
         for (uint32_t i = 0; i < na; i++) {
             bool taken = false;
-            for (uint32_t k = 0; k < j; k++)
-                taken = taken || to[k] == i;
-            if (!taken && same_axis(s, &a->axes[i], &b->axes[j])) {
+            for (uint32_t k = 0; k < nb; k++)
+                taken = taken || (k != j && to[k] == i);
+            if (!taken && same_axis(s, &a->axes[i], &b->axes[j], how)) {
                 if (!hits)
                     to[j] = i;
                 hits++;
@@ -163,21 +191,20 @@ static bool match_axes(env *e, const tv *a, uint32_t na, const tv *b, uint32_t n
         }
         uint32_t same_b = 0;
         for (uint32_t k = 0; k < nb; k++)
-            same_b += same_axis(s, &b->axes[k], &b->axes[j]);
+            same_b += same_axis(s, &b->axes[k], &b->axes[j], how);
         if (hits > 1 && same_b < hits && nb != na) {
             diag *d = diag_error(s->ds, at, "two axes of one operand of %s are both %s", what,
                                  axes_show(s, &b->axes[j], 1));
+            diag_note(d, a->at, "this is %s", axes_show(s, a->axes, na));
+            diag_note(d, b->at, "this is %s", axes_show(s, b->axes, nb));
             diag_help(d, "name the indices, so that it is clear which one is meant");
             return false;
         }
-        if (to[j] == UINT32_MAX) {
-            unmatched_b++;
-            last_b = j;
-        } else {
-            matched++;
-        }
+        matched += to[j] != UINT32_MAX;
+        if (how == BY_CHOICE && to[j] != UINT32_MAX)
+            unify_axis(s, &a->axes[to[j]], &b->axes[j]);
     }
-    uint32_t unmatched_a = na - matched;
+    uint32_t unmatched_a = na - matched, unmatched_b = nb - matched;
     if (unmatched_a == 0 || unmatched_b == 0)
         return true;
     /* one side is unknown yet: in order of position */
@@ -206,8 +233,17 @@ static bool match_axes(env *e, const tv *a, uint32_t na, const tv *b, uint32_t n
     diag *d = diag_error(s->ds, at, "the axes of %s do not meet: %s and %s", what,
                          axes_show(s, a->axes, na), axes_show(s, b->axes, nb));
     diag_note(d, a->at, "this has %s", axes_show(s, a->axes, na));
+    for (uint32_t i = 0; i < na; i++) {
+        bool taken = false;
+        for (uint32_t k = 0; k < nb; k++)
+            taken = taken || to[k] == i;
+        if (!taken)
+            note_axis(s, d, &a->axes[i], a->at);
+    }
     diag_note(d, b->at, "this has %s", axes_show(s, b->axes, nb));
-    (void)last_b;
+    for (uint32_t j = 0; j < nb; j++)
+        if (to[j] == UINT32_MAX)
+            note_axis(s, d, &b->axes[j], b->at);
     diag_help(d, "axes meet by name: use one name for one size, or name the indices");
     return false;
 }
@@ -269,7 +305,7 @@ bool fit_axes(env *e, tv *v, const axis *want, uint32_t n, span at, span want_at
     if (ok && v->n_axes == n) { /* position by position */
         for (uint32_t i = 0; i < n && ok; i++) {
             to[i] = i;
-            ok = same_axis(s, &v->axes[i], &want[i]);
+            ok = same_axis(s, &v->axes[i], &want[i], BY_NAME);
         }
     }
     if (!ok || v->n_axes != n) {
@@ -285,9 +321,9 @@ bool fit_axes(env *e, tv *v, const axis *want, uint32_t n, span at, span want_at
         diag *d = diag_error(s->ds, at, "%s is %s, but this is %s", what, axes_show(s, want, n),
                              axes_show(s, v->axes, v->n_axes));
         if (want_at.file)
-            diag_note(d, want_at, "%s has axes %s here", what, axes_show(s, want, n));
+            diag_note(d, want_at, "it is declared here");
         if (v->n_axes > n)
-            diag_help(d, "the right side has an axis too many: index it or sum over it");
+            diag_help(d, "here is an axis too many: index it or sum over it");
         else
             diag_help(d, "use one name for one size, or transpose by naming the indices");
         return false;
@@ -313,11 +349,6 @@ tv to_real(env *e, tv v)
         v.v = b_real(e->in->s, v.v);
     v.literal = false;
     return v;
-}
-
-static const char *type_word(dtype d)
-{
-    return d == DT_BOOL ? "a bool" : d == DT_I64 ? "an int" : "real";
 }
 
 /* Numbers of one type: an int meets a real as a real. False after a message. */
@@ -353,6 +384,23 @@ static bool all_values(const tv *v, uint32_t n, tv *bad, span at)
     return true;
 }
 
+/* Without what holds wherever v has an element: that an axis of v's is not empty. */
+static value *without_sizes(sema *s, value *support, const value *v)
+{
+    if (!support)
+        return NULL;
+    if (support->op == OP_and)
+        return b_and(s, without_sizes(s, support->args[0], v),
+                     without_sizes(s, support->args[1], v));
+    if (support->op != OP_le || support->args[0]->op != OP_const || support->args[0]->i != 1 ||
+        support->args[1]->op != OP_dim)
+        return support;
+    for (uint32_t i = 0; i < v->n_ix; i++)
+        if (dims_equal(s, v->ix[i]->extent, support->args[1]->dim))
+            return NULL;
+    return support;
+}
+
 tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
 {
     sema *s = e->in->s;
@@ -372,7 +420,9 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     }
     for (uint32_t i = 0; i < n; i++)
         if (args[i].kind == TV_FUNC) {
-            diag_error(s->ds, args[i].at, "%s needs values, this is a function", info->text);
+            diag *d =
+                diag_error(s->ds, args[i].at, "%s needs values, this is a function", op_word(op));
+            diag_help(d, "call it: a function is not a value");
             return tv_poison(at);
         }
     switch (info->sig) {
@@ -381,8 +431,8 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
         for (uint32_t i = 0; i < n; i++) {
             if (args[i].v->dt == DT_BOOL) {
                 diag *d =
-                    diag_error(s->ds, args[i].at, "%s needs a number, this is a bool", info->text);
-                diag_help(d, "write `1 where c else 0`");
+                    diag_error(s->ds, args[i].at, "%s needs a number, this is a bool", op_word(op));
+                diag_help(d, "a bool is never a number: write `1 where c else 0`");
                 return tv_poison(at);
             }
             if (info->sig == SIG_TOINT && args[i].v->dt == DT_I64)
@@ -393,8 +443,8 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     case SIG_INT:
         for (uint32_t i = 0; i < n; i++)
             if (args[i].v->dt != DT_I64) {
-                diag *d = diag_error(s->ds, args[i].at, "%s needs ints, this is %s", info->text,
-                                     type_word(args[i].v->dt));
+                diag *d = diag_error(s->ds, args[i].at, "%s needs ints, this is %s", op_word(op),
+                                     dtype_word(args[i].v->dt));
                 diag_help(d, "floor, round and ceil make an int; `/` divides reals");
                 return tv_poison(at);
             }
@@ -402,9 +452,9 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
     case SIG_BOOL:
         for (uint32_t i = 0; i < n; i++)
             if (args[i].v->dt != DT_BOOL) {
-                diag *d = diag_error(s->ds, args[i].at, "`%s` needs truth values, this is %s",
-                                     info->text, type_word(args[i].v->dt));
-                diag_help(d, "compare it: `x != 0`");
+                diag *d = diag_error(s->ds, args[i].at, "%s needs conditions, this is %s",
+                                     op_word(op), dtype_word(args[i].v->dt));
+                diag_help(d, "compare it with something: `x != 0`");
                 return tv_poison(at);
             }
         break;
@@ -415,12 +465,12 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
             return tv_poison(at);
         break;
     default:
-        if (!promote(e, args, n, at, info->text))
+        if (!promote(e, args, n, at, op_word(op)))
             return tv_poison(at);
     }
     /* every operand onto the union of all axes */
     for (uint32_t i = 1; i < n; i++)
-        if (!align(e, &args[0], &args[i], at, info->text))
+        if (!align(e, &args[0], &args[i], at, op_word(op)))
             return tv_poison(at);
     value *where = OP_HAS(op, T_TRAP) && (args[0].v->dt == DT_I64 || info->sig == SIG_TOINT)
                        ? e->demand
@@ -451,6 +501,7 @@ tv apply_elem(env *e, op_id op, tv *args, uint32_t n, span at)
         r.v = b_elem(s, op, args[0].v, args[1].v, where);
     if (!r.v)
         r.v = graph_bool(s->g, true);
+    r.support = without_sizes(s, r.support, r.v);
     return r;
 }
 
@@ -460,15 +511,15 @@ tv apply_mul(env *e, tv a, tv b, span at)
     if (a.kind == TV_VALUE && b.kind == TV_VALUE && a.weight != b.weight) {
         tv *w = a.weight ? &a : &b, *o = a.weight ? &b : &a;
         tv pair[2] = {*w, *o};
-        if (!promote(e, pair, 2, at, "mul"))
+        if (!promote(e, pair, 2, at, "`*`"))
             return tv_poison(at);
         /* keep the order of the axes as written */
-        if (!align(e, a.weight ? &pair[0] : &pair[1], a.weight ? &pair[1] : &pair[0], at, "mul"))
+        if (!align(e, a.weight ? &pair[0] : &pair[1], a.weight ? &pair[1] : &pair[0], at, "`*`"))
             return tv_poison(at);
         tv r = pair[0];
         r.at = at;
         r.v = b_elem(s, OP_weigh, pair[0].v, pair[1].v, NULL);
-        r.support = b_and(s, pair[0].support, pair[1].support);
+        r.support = without_sizes(s, b_and(s, pair[0].support, pair[1].support), r.v);
         return r;
     }
     tv args[2] = {a, b};
@@ -526,12 +577,14 @@ tv apply_contract(env *e, tv a, tv b, span at, bool dot)
     a = two[0];
     b = two[1];
     axis la = a.axes[a.n_axes - 1], lb = b.axes[b.n_axes - 1];
-    if (!same_axis(s, &la, &lb) && !unify_axis(s, &la, &lb)) {
+    if (!same_axis(s, &la, &lb, BY_NUMBER) && !unify_axis(s, &la, &lb)) {
         diag *d = diag_error(s->ds, at, "%s contracts axis %s with axis %s", dot ? "dot" : "`@`",
                              axes_show(s, &la, 1), axes_show(s, &lb, 1));
         diag_note(d, a.at, "this is %s", axes_show(s, a.axes, a.n_axes));
+        note_axis(s, d, &la, a.at);
         diag_note(d, b.at, "this is %s", axes_show(s, b.axes, b.n_axes));
-        diag_help(d, "the last axes must be one size: use one name for it");
+        note_axis(s, d, &lb, b.at);
+        diag_help(d, "the last axes must have one size: use one name for it");
         return tv_poison(at);
     }
     uint32_t na = a.n_axes - 1, nb = b.n_axes - 1;
@@ -549,15 +602,17 @@ tv apply_contract(env *e, tv a, tv b, span at, bool dot)
     }
     mover m = {0};
     VEC(axis) all = {0};
-    for (uint32_t j = 0; j < nb; j++) {
+    for (uint32_t j = 0; j < nb; j++)
         to[j] = UINT32_MAX;
-        for (uint32_t i = 0; i < na && to[j] == UINT32_MAX; i++) {
+    for (uint32_t turn = 0; turn < BY_CHOICE * nb; turn++)
+        for (uint32_t i = 0, j = turn % nb; i < na && to[j] == UINT32_MAX; i++) {
             bool taken = false;
-            for (uint32_t k = 0; k < j; k++)
+            for (uint32_t k = 0; k < nb; k++)
                 taken = taken || to[k] == i;
-            if (!taken && same_axis(s, &a.axes[i], &b.axes[j]))
+            if (!taken && same_axis(s, &a.axes[i], &b.axes[j], (likeness)(turn / nb)))
                 to[j] = i;
         }
+    for (uint32_t j = 0; j < nb; j++) {
         axis target = to[j] != UINT32_MAX ? a.axes[to[j]] : fresh_axis(s, &b.axes[j], &avoid);
         move_axis(s, &m, &b.axes[j], &target);
         vec_push(s->a, &all, target);
@@ -705,7 +760,7 @@ tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, 
         piece = l->join[part];
         for (uint32_t i = 0; i < part; i++)
             offset = dim_add(dt, offset, axis_size(s, &l->join[i]));
-    } else if (l->n > 1 && dim_is_const(dims_resolve(s, l->d[0]), &c) && c == of) {
+    } else if (l->n > 1 && dims_const(s, l->d[0], &c) && c == of) {
         piece.n = l->n - 1; /* [(4, H)]: the first part chooses */
         piece.d = l->d + 1;
         piece.ix = l->ix + 1;
@@ -721,9 +776,9 @@ tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, 
         piece.d = ARENA_ARRAY(s->a, const dim *, 1);
         piece.ix = ARENA_ARRAY(s->a, const ix *, 1);
         piece.d[0] = dim_exact(dt, size, dim_const(dt, of));
-        if (!piece.d[0] || (dim_is_const(size, &c) && c % of != 0)) {
+        if (!piece.d[0] || (dims_const(s, size, &c) && c % of != 0)) {
             diag_error(s->ds, at, "an axis of size %s cannot be taken apart in %u equal parts",
-                       dims_show(s, size), of);
+                       dims_show(s, dims_value(s, size)), of);
             return tv_poison(at);
         }
         offset = dim_mul(dt, piece.d[0], dim_const(dt, part));

@@ -41,6 +41,22 @@ static void split_const(sema *s, value *v, value **base, int64_t *c)
     }
 }
 
+/* The same with the numbers of fixed dims: for comparisons and proofs. */
+static void split_number(sema *s, value *v, value **base, int64_t *c)
+{
+    int64_t k;
+    split_const(s, v, base, c);
+    if (!*base || (*base)->op != OP_dim)
+        return;
+    const dim *d = dims_value(s, (*base)->dim);
+    if (!d || d == (*base)->dim)
+        return;
+    value *rest;
+    split_const(s, dim_is_const(d, &k) ? graph_int(s->g, k) : graph_dim(s->g, d), &rest, &k);
+    *base = rest;
+    *c += k;
+}
+
 static value *add_const(sema *s, value *base, int64_t c, value *where)
 {
     if (!base)
@@ -224,8 +240,8 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
     if (a->dt == DT_I64 && b->dt == DT_I64) {
         value *ab, *bb;
         int64_t ac, bc;
-        split_const(s, a, &ab, &ac);
-        split_const(s, b, &bb, &bc);
+        split_number(s, a, &ab, &ac);
+        split_number(s, b, &bb, &bc);
         if ((a->where && ab != a) || (b->where && bb != b)) {
             ab = a, bb = b, ac = bc = 0; /* a checked sum keeps its check */
         }
@@ -266,9 +282,7 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
         /* decided for every value of the symbols? */
         const dim *alo, *ahi, *blo, *bhi;
         if (value_int_bounds(s, a, &alo, &ahi) && value_int_bounds(s, b, &blo, &bhi)) {
-            dims *t = s->g->dims;
-            if ((op == OP_le && dim_proved_le(t, ahi, blo)) ||
-                (op == OP_lt && dim_proved_lt(t, ahi, blo)))
+            if ((op == OP_le && dims_le(s, ahi, blo)) || (op == OP_lt && dims_lt(s, ahi, blo)))
                 return graph_bool(s->g, true);
         }
     }
@@ -276,8 +290,10 @@ value *b_cmp(sema *s, op_id op, value *a, value *b)
     return elem(s, op, args, NULL);
 }
 
-/* v with index values put for indices. Int and bool arithmetic is built anew, anything else is read there. */
-static value *subst(sema *s, value *v, const ix *const *from, value *const *to, uint32_t n)
+/* v with index values put for indices. Int and bool arithmetic is built anew, anything else is read
+ * there. */
+static value *subst(sema *s, value *v, const ix *const *from, value *const *to, uint32_t n,
+                    value *where)
 {
     bool touched = false;
     for (uint32_t i = 0; v && i < v->n_ix; i++)
@@ -291,9 +307,9 @@ static value *subst(sema *s, value *v, const ix *const *from, value *const *to, 
                 return to[k];
     }
     if (value_is_data(v) || v->where || v->n_args == 0 || v->n_args > 2)
-        return b_read(s, v, from, to, n, NULL);
-    value *a = subst(s, v->args[0], from, to, n);
-    value *b = v->n_args == 2 ? subst(s, v->args[1], from, to, n) : NULL;
+        return b_read(s, v, from, to, n, where); /* elsewhere it may lie outside v */
+    value *a = subst(s, v->args[0], from, to, n, where);
+    value *b = v->n_args == 2 ? subst(s, v->args[1], from, to, n, where) : NULL;
     switch (v->op) {
     case OP_eq:
     case OP_ne:
@@ -329,8 +345,9 @@ value *b_read(sema *s, value *x, const ix *const *from, value *const *to, uint32
     if (x->op == OP_read) { /* a read of a read is one read */
         value **inner = ARENA_ARRAY(s->a, value *, x->n_args);
         for (uint32_t i = 1; i < x->n_args; i++)
-            inner[i - 1] = subst(s, x->args[i], from, to, n);
-        value *base = x->args[0], *cond = x->where ? subst(s, x->where, from, to, n) : NULL;
+            inner[i - 1] = subst(s, x->args[i], from, to, n, where);
+        value *base = x->args[0];
+        value *cond = x->where ? subst(s, x->where, from, to, n, where) : NULL;
         cond = b_and(s, cond, where);
         bool identity = !cond && !base->optional;
         for (uint32_t i = 0; i < base->n_ix && identity; i++)
@@ -385,14 +402,13 @@ bool value_int_bounds(sema *s, const value *v, const dim **lo, const dim **hi)
         if (!value_int_bounds(s, v->args[0], &alo, &ahi) ||
             !value_int_bounds(s, v->args[1], &blo, &bhi))
             return false;
-        if (blo == bhi && dim_is_const(blo, &c) && c < 0) {
+        if (blo == bhi && dims_const(s, blo, &c) && c < 0) {
             *lo = dim_mul(t, ahi, blo);
             *hi = dim_mul(t, alo, blo);
-        } else if (dim_proved_le(t, dim_const(t, 0), blo) &&
-                   dim_proved_le(t, dim_const(t, 0), alo)) {
+        } else if (dims_le(s, dim_const(t, 0), blo) && dims_le(s, dim_const(t, 0), alo)) {
             *lo = dim_mul(t, alo, blo);
             *hi = dim_mul(t, ahi, bhi); /* an empty index gives -1 here: then nothing is read */
-        } else if (blo == bhi && dim_proved_le(t, dim_const(t, 0), blo)) {
+        } else if (blo == bhi && dims_le(s, dim_const(t, 0), blo)) {
             *lo = dim_mul(t, alo, blo);
             *hi = dim_mul(t, ahi, blo);
         } else {
@@ -405,12 +421,12 @@ bool value_int_bounds(sema *s, const value *v, const dim **lo, const dim **hi)
             !value_int_bounds(s, v->args[1], &blo, &bhi) || blo != bhi)
             return false;
         if (v->op == OP_imod) {
-            if (!dim_proved_le(t, dim_const(t, 0), blo))
+            if (!dims_le(s, dim_const(t, 0), blo))
                 return false;
             *lo = dim_const(t, 0);
             *hi = dim_sub(t, blo, dim_const(t, 1));
         } else {
-            if (!dim_proved_le(t, dim_const(t, 1), blo) && !dim_proved_le(t, dim_const(t, 0), alo))
+            if (!dims_le(s, dim_const(t, 1), blo) && !dims_le(s, dim_const(t, 0), alo))
                 return false;
             *lo = dim_floordiv(t, alo, blo);
             *hi = dim_floordiv(t, ahi, blo);
@@ -459,8 +475,8 @@ static bool says_le(sema *s, value *p, bool flip, value **xb, value **yb, int64_
         (p->op != OP_le && p->op != OP_lt && p->op != OP_eq) || (flip && p->op != OP_eq))
         return false;
     int64_t xc, yc;
-    split_const(s, p->args[flip ? 1 : 0], xb, &xc);
-    split_const(s, p->args[flip ? 0 : 1], yb, &yc);
+    split_number(s, p->args[flip ? 1 : 0], xb, &xc);
+    split_number(s, p->args[flip ? 0 : 1], yb, &yc);
     *c = yc - xc - (p->op == OP_lt);
     return true;
 }
@@ -471,10 +487,10 @@ bool proved_le(sema *s, value *a, value *b, int64_t slack)
     int64_t ac, bc;
     const dim *alo, *ahi, *blo, *bhi;
     if (value_int_bounds(s, a, &alo, &ahi) && value_int_bounds(s, b, &blo, &bhi) &&
-        dim_proved_le(s->g->dims, dim_add(s->g->dims, ahi, dim_const(s->g->dims, slack)), blo))
+        dims_le(s, dim_add(s->g->dims, ahi, dim_const(s->g->dims, slack)), blo))
         return true;
-    split_const(s, a, &ab, &ac);
-    split_const(s, b, &bb, &bc);
+    split_number(s, a, &ab, &ac);
+    split_number(s, b, &bb, &bc);
     return ab == bb && ac - bc <= -slack;
 }
 
@@ -488,8 +504,8 @@ value *pred_prover(sema *s, value *pred, value *a, value *b, int64_t slack)
         value *p = pred_prover(s, pred->args[0], a, b, slack);
         return p ? p : pred_prover(s, pred->args[1], a, b, slack);
     }
-    split_const(s, a, &ab, &ac);
-    split_const(s, b, &bb, &bc);
+    split_number(s, a, &ab, &ac);
+    split_number(s, b, &bb, &bc);
     for (int flip = 0; flip < 2; flip++)
         if (says_le(s, pred, flip, &xb, &yb, &c) && xb == ab && yb == bb && c + ac - bc <= -slack)
             return pred;

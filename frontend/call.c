@@ -58,7 +58,8 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
     if (tv_bad(&v))
         return v;
     if (v.kind == TV_FUNC) {
-        diag_error(s->ds, v.at, "a function cannot be reduced");
+        diag *d = diag_error(s->ds, v.at, "%s needs values, this is a function", b->name);
+        diag_help(d, "call it: a function is not a value");
         return tv_poison(x->at);
     }
     bool mean = b->op == RED_COUNT,
@@ -72,7 +73,8 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
         return tv_poison(x->at);
     }
     if ((b->op == RED_argmax || b->op == RED_argmin) && n != 1) {
-        diag_error(s->ds, items->at, "%s gives one index: bind one", b->name);
+        diag *d = diag_error(s->ds, items->at, "%s gives one index: bind one", b->name);
+        diag_help(d, "for several, take the %s of each in turn", b->name + 3);
         return tv_poison(x->at);
     }
     if (b->op == RED_logsumexp || mean)
@@ -92,6 +94,8 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
                 d = dim_mul(s->g->dims, d, bound[i]->extent);
             count = b_dim(s, d);
         }
+        if (!sum->at.file)
+            sum->at = x->at;
         r.v = b_elem(s, OP_div, sum, b_real(s, count), NULL);
     } else {
         r.v = graph_reduce(s->g, (reduce_kind)b->op, v.v, bound, n, where);
@@ -102,6 +106,9 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
         mean || b->op == RED_max || b->op == RED_min || b->op == RED_argmax || b->op == RED_argmin;
     if (absent && where)
         r.support = any_over(s, where, bound, n);
+    for (uint32_t i = 0; absent && !where && i < n; i++) /* over an empty axis */
+        r.support =
+            b_and(s, r.support, b_cmp(s, OP_lt, graph_int(s->g, 0), b_dim(s, bound[i]->extent)));
     return r;
 }
 
@@ -145,6 +152,40 @@ static value *without(sema *s, value *demand, const ix *const *bound, uint32_t n
         if (value_has_ix(demand, bound[i]))
             return NULL;
     return demand;
+}
+
+/* rank[j](e): how many of the domain come before j: larger ones, and equal ones of a smaller index.
+ */
+static tv rank_of(env *e, tv v, const ix *const *bound, uint32_t n, value *domain, span at)
+{
+    sema *s = e->in->s;
+    ix_list avoid = {0};
+    env_ixs(e, &avoid, s->a);
+    tv_ixs(&v, &avoid, s->a);
+    const ix **other = ARENA_ARRAY(s->a, const ix *, n);
+    value **to = ARENA_ARRAY(s->a, value *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        other[i] = pool_ix(s, bound[i]->extent, avoid.v, avoid.n, "j");
+        vec_push(s->a, &avoid, other[i]);
+        to[i] = graph_index(s->g, other[i]);
+    }
+    value *theirs = b_read(s, v.v, bound, to, n, NULL);
+    value *earlier = NULL, *tie = graph_bool(s->g, true); /* lexicographic order of the indices */
+    for (uint32_t i = 0; i < n; i++) {
+        value *mine = graph_index(s->g, bound[i]);
+        value *here = b_and(s, tie, b_cmp(s, OP_lt, to[i], mine));
+        earlier = earlier ? b_or(s, earlier, here) : here;
+        tie = b_and(s, tie, b_cmp(s, OP_eq, to[i], mine));
+    }
+    value *before =
+        b_or(s, b_cmp(s, OP_lt, v.v, theirs), b_and(s, b_cmp(s, OP_eq, v.v, theirs), earlier));
+    value *where = domain ? b_read(s, domain, bound, to, n, NULL) : NULL;
+    tv r = v;
+    r.v = graph_reduce(s->g, RED_count, before, other, n, where);
+    r.support = domain;
+    r.weight = r.literal = false;
+    r.at = at;
+    return r;
 }
 
 static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index *items)
@@ -241,6 +282,8 @@ static tv elab_norm(env *e, const ast_expr *x, const builtin *b, const ast_index
     tv r = v;
     r.at = x->at;
     r.support = b_and(s, cond, v.support);
+    if (b->op == OP_COUNT)
+        return rank_of(e, v, bound, n, r.support, x->at);
     r.v = graph_norm(s->g, (op_id)b->op, v.v, bound, n, r.support);
     r.weight = true;
     r.literal = false;
@@ -270,17 +313,20 @@ static tv apply_builtin(env *e, const builtin *b, tv *a, size_t n, span at)
         return tv_poison(at);
     }
     if (!several && (int)n != b->arity) {
-        diag *d = diag_error(s->ds, at, "%s takes %d argument%s, here are %zu", b->name, b->arity,
-                             b->arity == 1 ? "" : "s", n);
-        if (!strcmp(b->name, "clamp"))
-            diag_help(d, "write `clamp(x, lowest, highest)`");
+        diag *d = diag_error(s->ds, at, "%s takes %d argument%s, here %s %zu", b->name, b->arity,
+                             b->arity == 1 ? "" : "s", n == 1 ? "is" : "are", n);
+        diag_help(d, "write `%s(%s)`", b->name,
+                  b->arity == 3   ? "x, lowest, highest"
+                  : b->arity == 2 ? "x, y"
+                                  : "x");
         return tv_poison(at);
     }
     for (size_t i = 0; i < n; i++) {
         if (a[i].kind == TV_POISON)
             return a[i];
         if (a[i].kind == TV_FUNC) {
-            diag_error(s->ds, a[i].at, "%s needs values, this is a function", b->name);
+            diag *d = diag_error(s->ds, a[i].at, "%s needs values, this is a function", b->name);
+            diag_help(d, "call it: a function is not a value");
             return tv_poison(at);
         }
     }
@@ -363,10 +409,12 @@ static tv call_function(env *e, funcref *f, const ast_expr *x, tv *vals, uint32_
         diag_help(d, "take them all: `a, b = %s(...)`, `_` drops one", f->decl->name.s);
         return tv_poison(x->at);
     }
-    if (k >= in->n_results) {
-        diag *d = diag_error(s->ds, x->at, "%s has %u result%s, the left side wants more",
-                             f->decl->name.s, in->n_results, in->n_results == 1 ? "" : "s");
+    if (component != UINT32_MAX && in->n_results != e->n_targets) {
+        diag *d =
+            diag_error(s->ds, x->at, "%s has %u result%s, the left side takes %u", f->decl->name.s,
+                       in->n_results, in->n_results == 1 ? "" : "s", e->n_targets);
         diag_note(d, f->decl->name.at, "it is defined here");
+        diag_help(d, "take all of them in order; `_` drops one");
         return tv_poison(x->at);
     }
     return take_result(e, in, k, n_mapped, mapped, x->at);
@@ -387,7 +435,8 @@ tv elab_call(env *e, const ast_expr *x, uint32_t component)
         if (!mine && b && b->form == BUILTIN_NORM)
             return elab_norm(e, x, b, callee->index);
         if (!mine && b) {
-            diag_error(s->ds, callee->at, "%s is not an operator over an index", b->name);
+            diag *d = diag_error(s->ds, callee->at, "%s is not an operator over an index", b->name);
+            diag_help(d, "write `%s(...)`; it acts on each element", b->name);
             return tv_poison(x->at);
         }
         if (mine && n.kind == N_FUNC)

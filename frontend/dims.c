@@ -33,6 +33,11 @@ const dim *dims_resolve(sema *s, const dim *d)
     int64_t c;
     if (!d || s->binds.n == 0 || dim_is_const(d, &c))
         return d;
+    const char *only;
+    if (dim_is_sym(d, &only)) {
+        const dim *to = bound_to(s, only);
+        return to ? to : d;
+    }
     uint32_t n = dims_n_symbols(s->g->dims);
     const dim **by = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -66,9 +71,25 @@ static void bind_symbol(sema *s, const char *sym, const dim *d)
             s->binds.v[i].d = dims_resolve(s, s->binds.v[i].d);
 }
 
-bool dims_same(sema *s, const dim *a, const dim *b)
+bool dims_is_unknown(const sema *s, const char *sym)
 {
-    return a && b && dims_resolve(s, a) == dims_resolve(s, b);
+    return !is_rigid(s, sym) && !dims_fixed(s, sym);
+}
+
+/* Whether sym may become `to`: a fixed one only what is the same number. */
+static bool may_bind(sema *s, const char *sym, const dim *to)
+{
+    const dim *c = dims_fixed(s, sym);
+    return !is_rigid(s, sym) && !dim_mentions(to, sym) && (!c || dims_value(s, to) == c);
+}
+
+bool dims_choosable(sema *s, const dim *a, const dim *b)
+{
+    const char *sa, *sb;
+    a = dims_resolve(s, a);
+    b = dims_resolve(s, b);
+    return dims_same(s, a, b) || (dims_equal(s, a, b) && dim_is_sym(a, &sa) && dim_is_sym(b, &sb) &&
+                                  (may_bind(s, sa, b) || may_bind(s, sb, a)));
 }
 
 /* Symbols of d that may still be bound; returns how many, up to 2 named. */
@@ -77,7 +98,7 @@ static uint32_t unknowns(sema *s, const dim *d, const char *out[2])
     uint32_t n = 0;
     for (uint32_t i = 0; i < dims_n_symbols(s->g->dims); i++) {
         const char *name = dims_symbol(s->g->dims, i);
-        if (!is_rigid(s, name) && dim_mentions(d, name)) {
+        if (dims_is_unknown(s, name) && dim_mentions(d, name)) {
             if (n < 2)
                 out[n] = name;
             n++;
@@ -130,6 +151,31 @@ static const dim *solve_for(sema *s, const dim *diff, const char *sym)
     return dim_exact(t, dim_mul(t, rest, dim_const(t, -1)), coef);
 }
 
+/* 2*H = 7 has no solution: a constant that the common factor of all others does not divide. */
+static bool never_equal(sema *s, const dim *diff)
+{
+    int64_t rest = 0, common = 0;
+    diff = dims_value(s, diff);
+    if (!diff)
+        return true;
+    for (uint32_t i = 0; i < diff->n; i++) {
+        int64_t c = diff->terms[i].coef;
+        if (diff->terms[i].n == 0) {
+            rest = c;
+            continue;
+        }
+        for (uint32_t k = 0; k < diff->terms[i].n; k++)
+            if (diff->terms[i].atoms[k]->kind == ATOM_EXACT)
+                return false; /* may be a fraction of anything */
+        while (c) {
+            int64_t r = common % c;
+            common = c;
+            c = r;
+        }
+    }
+    return common != 0 && rest % common != 0;
+}
+
 /* True: solved or equal. *wait: nothing wrong, but too many unknowns yet. */
 static bool unify_step(sema *s, const dim *a, const dim *b, bool *wait)
 {
@@ -139,32 +185,50 @@ static bool unify_step(sema *s, const dim *a, const dim *b, bool *wait)
     b = dims_resolve(s, b);
     if (a == b)
         return true;
-    bool fa = dim_is_sym(a, &sa) && !is_rigid(s, sa), fb = dim_is_sym(b, &sb) && !is_rigid(s, sb);
+    if (dims_same(s, a, b))
+        return true;
+    bool na = dim_is_sym(a, &sa), nb = dim_is_sym(b, &sb);
+    bool fa = na && may_bind(s, sa, b), fb = nb && may_bind(s, sb, a);
     if (fa && fb && b->terms[0].atoms[0]->sym > a->terms[0].atoms[0]->sym)
         fa = false; /* the younger name goes */
-    if (fa && !dim_mentions(b, sa)) {
+    if (fa) {
         bind_symbol(s, sa, b);
         return true;
     }
-    if (fb && !dim_mentions(a, sb)) {
+    if (fb) {
         bind_symbol(s, sb, a);
         return true;
     }
     const dim *diff = dim_sub(s->g->dims, a, b);
     if (!diff)
         return false;
+    const dim *none = dim_const(s->g->dims, 0);
+    if (dim_max(s->g->dims, none, a) == b || dim_max(s->g->dims, none, b) == a) {
+        /* `1..E-1` has max(0, E - 1) rows: E - 1 where the entry sees to it that it is a size */
+        graph_check c = {.a = none,
+                         .b = dim_max(s->g->dims, none, a) == b ? a : b,
+                         .le = true,
+                         .text = "a size must not be negative"};
+        if (s->trial == 0)
+            vec_push(s->g->a, &s->g->checks, c);
+        return true;
+    }
     uint32_t n = unknowns(s, diff, u);
     if (n == 0)
         return false;
     if (n == 1) {
         const dim *d = solve_for(s, diff, u[0]);
         int64_t c;
-        if (d && dim_is_const(d, &c) && c < 0)
+        if (d && dims_const(s, d, &c) && c < 0)
             return false;
+        if (!dims_value(s, d))
+            d = NULL;
         if (d) {
             bind_symbol(s, u[0], d);
             return true;
         }
+        if (never_equal(s, diff))
+            return false;
     }
     if (n == 2 && diff->n == 2 && diff->terms[0].n == 1 && diff->terms[1].n == 1 &&
         diff->terms[0].coef == -diff->terms[1].coef) { /* c*H = c*H.2 */
@@ -184,15 +248,18 @@ bool dims_unify(sema *s, const dim *a, const dim *b)
         return true;
     if (!wait)
         return false;
-    dims_defer(s, a, b, (span){0}, (span){0});
+    dims_defer(s, a, b, s->here, (span){0});
     return true;
 }
 
 void dims_defer(sema *s, const dim *a, const dim *b, span a_at, span b_at)
 {
     for (size_t i = 0; i < s->pending.n; i++)
-        if (s->pending.v[i].a == a && s->pending.v[i].b == b)
+        if (s->pending.v[i].a == a && s->pending.v[i].b == b) {
+            if (!s->pending.v[i].a_at.file)
+                s->pending.v[i].a_at = a_at;
             return;
+        }
     struct pending p = {a, b, a_at, b_at};
     vec_push(s->a, &s->pending, p);
 }
@@ -209,7 +276,7 @@ static bool equal_parts(sema *s, const dim *diff)
         for (uint32_t i = 0; i < diff->n; i++) {
             const dim_term *m = &diff->terms[i];
             if (m->n == 1 && m->coef == want && m->atoms[0]->kind == ATOM_SYM &&
-                !is_rigid(s, m->atoms[0]->name))
+                dims_is_unknown(s, m->atoms[0]->name))
                 vec_push(s->a, &parts, m->atoms[0]->name);
         }
         if (parts.n >= 2) {
@@ -227,6 +294,8 @@ static bool equal_parts(sema *s, const dim *diff)
         if (dim_mentions(rest, parts.v[i]))
             return false;
     const dim *each = dim_exact(t, rest, dim_const(t, (int64_t)parts.n));
+    if (!dims_value(s, each))
+        return false;
     for (size_t i = 0; i < parts.n; i++)
         bind_symbol(s, parts.v[i], each);
     return true;
@@ -330,20 +399,37 @@ static bool symbol_taken(const sema *s, const char *sym)
 
 /* The entry's dims keep their names; a callee's that clashes is known by its part or function:
  * dec_H. */
-static const dim *new_symbol(inst *in, const char *name, const char **made)
+const dim *dims_new_symbol(inst *in, const char *name, const char **made)
 {
     sema *s = in->s;
     const char *sym = name;
-    if (symbol_taken(s, sym)) {
+    if (symbol_taken(s, sym) && in->decl) {
         bool in_part = in->f && in->f->path[0];
         sym = intern_printf(s->names, "%s%s%s", in_part ? in->f->path : in->decl->name.s,
                             in_part ? "" : "_", name);
     }
     const char *base = sym;
-    for (int k = 2; symbol_taken(s, sym); k++)
-        sym = intern_printf(s->names, "%s_%d", base, k);
+    for (uint32_t k = 2; symbol_taken(s, sym); k = k < 50 ? k + 1 : k + dims_n_symbols(s->g->dims))
+        sym = intern_printf(s->names, "%s_%u", base, k);
     *made = sym;
     return dim_sym(s->g->dims, sym);
+}
+
+/* What -D says of a dimension. */
+static bool defined(sema *s, const char *name, span at, const dim **value)
+{
+    const frontend_define *def = find_define(s, name);
+    char *end;
+    if (!def)
+        return false;
+    long long v = strtoll(def->value, &end, 10);
+    if (*end || end == def->value || v < 0 || v > DIM_LIMIT) {
+        diag_error(s->ds, at, "-D %s=%s: a dimension is a whole number from 0 to 2^40", name,
+                   def->value);
+        return false;
+    }
+    *value = dim_const(s->g->dims, v);
+    return true;
 }
 
 const dim *dims_of_name(inst *in, const char *name, span at)
@@ -362,8 +448,6 @@ const dim *dims_of_name(inst *in, const char *name, span at)
             return n.d;
         }
     }
-    const char *sym;
-    d = new_symbol(in, name, &sym);
     const inst *top = in;
     while (top->parent)
         top = top->parent;
@@ -373,19 +457,13 @@ const dim *dims_of_name(inst *in, const char *name, span at)
         for (size_t i = 0; sc && i < sc->names.n; i++)
             entry_has = entry_has || sc->names.v[i].name == name;
     }
-    if (!in->meeting) {
-        const frontend_define *def = !entry_has ? find_define(s, name) : NULL;
-        if (!def && sym != name)
-            def = find_define(s, sym);
-        char *end;
-        if (def) {
-            long long v = strtoll(def->value, &end, 10);
-            if (*end || end == def->value || v < 0 || v > DIM_LIMIT)
-                diag_error(s->ds, at, "-D %s=%s: a dimension is a whole number from 0 to 2^40",
-                           name, def->value);
-            else
-                d = dim_const(s->g->dims, v);
-        }
+    const dim *value;
+    const char *sym;
+    d = dims_new_symbol(in, name, &sym);
+    if (!in->meeting && ((!entry_has && defined(s, name, at, &value)) ||
+                         (sym != name && defined(s, sym, at, &value)))) {
+        struct fixed f = {.sym = sym, .value = value};
+        vec_push(s->a, &s->fixed, f);
     }
     dims_bind(in, name, d);
     return d;
@@ -456,6 +534,8 @@ const dim *dims_eval(inst *in, const ast_expr *e)
             : e->op == OP_DIV      ? dim_exact(t, a, b)
             : e->op == OP_MOD      ? dim_mod(t, a, b)
                                    : NULL;
+        if (!dims_value(s, r))
+            r = NULL;
         break;
     case AST_ERROR:
         return NULL;
@@ -471,6 +551,8 @@ const dim *dims_eval(inst *in, const ast_expr *e)
 
 /* --- types --- */
 
+enum { MAX_AXES = 100, MAX_PARTS = 1000 };
+
 static bool axis_of(inst *in, const ast_axis *x, axis *out)
 {
     sema *s = in->s;
@@ -479,6 +561,12 @@ static bool axis_of(inst *in, const ast_axis *x, axis *out)
     out->d = ARENA_ARRAY(s->a, const dim *, 1);
     if (x->kind == AXIS_DIM)
         return (out->d[0] = dims_eval(in, x->e)) != NULL;
+    if (x->n > MAX_PARTS) {
+        diag *g =
+            diag_error(s->ds, x->at, "an axis of %zu parts: the limit is %d", x->n, MAX_PARTS);
+        diag_help(g, "give parts of one size an index of their own: `(N, K)`");
+        return false;
+    }
     axis *part = ARENA_ARRAY(s->a, axis, x->n);
     for (size_t i = 0; i < x->n; i++)
         if (!axis_of(in, &x->parts[i], &part[i]))
@@ -499,12 +587,23 @@ static bool axis_of(inst *in, const ast_axis *x, axis *out)
     for (size_t i = 0, k = 0; i < x->n; i++)
         for (uint32_t j = 0; j < part[i].n; j++)
             out->d[k++] = part[i].d[j];
+    if (!dims_value(s, axis_size(s, out))) {
+        diag *d = diag_error(s->ds, x->at, "this axis is larger than any memory");
+        diag_help(d, "a size is at most 2^63 - 1");
+        return false;
+    }
     return true;
 }
 
 bool axes_of_type(inst *in, const ast_type *t, uint32_t *n, axis **axes)
 {
     bool ok = true;
+    if (t->n_axes > MAX_AXES) {
+        diag *g = diag_error(in->s->ds, t->at, "a tensor of %zu axes: the limit is %d", t->n_axes,
+                             MAX_AXES);
+        diag_help(g, "several axes can be packed in one: `[(A, B, C), D]`");
+        return false;
+    }
     *n = (uint32_t)t->n_axes;
     *axes = ARENA_ARRAY(in->s->a, axis, t->n_axes);
     for (size_t i = 0; i < t->n_axes; i++)
@@ -518,6 +617,19 @@ const dim *axis_size(sema *s, const axis *a)
     for (uint32_t i = 0; i < a->n; i++)
         d = dim_mul(s->g->dims, d, dims_resolve(s, a->d[i]));
     return d;
+}
+
+const dim *axis_lo(const axis *a, uint32_t part)
+{
+    return a->lo ? a->lo[part] : NULL;
+}
+
+void axis_set_lo(sema *s, axis *a, uint32_t part, const dim *lo)
+{
+    const dim **all = ARENA_ARRAY(s->a, const dim *, a->n); /* axes share their arrays */
+    for (uint32_t k = 0; k < a->n; k++)
+        all[k] = k == part ? lo : axis_lo(a, k);
+    a->lo = all;
 }
 
 dtype dtype_of(sema *s, ast_scalar sc)
@@ -564,6 +676,8 @@ store_type store_of(sema *s, ast_scalar sc)
 const char *axes_show(sema *s, const axis *axes, uint32_t n)
 {
     strbuf b = {.a = s->a};
+    if (n == 0)
+        return "a single number";
     sb_puts(&b, "[");
     for (uint32_t i = 0; i < n; i++) {
         if (i)

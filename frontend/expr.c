@@ -211,8 +211,9 @@ static tv elab_where(env *e, const ast_expr *x, uint32_t component, bool single)
     if (tv_bad(&c))
         return c;
     if (c.kind != TV_VALUE || c.v->dt != DT_BOOL) {
-        diag *d = diag_error(s->ds, x->b->at, "`where` needs a condition");
-        diag_help(d, "compare something: `... where t < n`");
+        diag *d = diag_error(s->ds, x->b->at, "`where` needs a condition, this is %s",
+                             c.kind == TV_FUNC ? "a function" : dtype_word(c.v->dt));
+        diag_help(d, "compare it with something: `... where t < n`");
         return tv_poison(x->at);
     }
     value *cond = b_and(s, c.support, c.v);
@@ -254,7 +255,10 @@ static tv elab_else(env *e, const ast_expr *x, uint32_t component, bool single)
         return b;
     tv both[2] = {a, b};
     if (a.kind == TV_FUNC || b.kind == TV_FUNC) {
-        diag_error(s->ds, x->at, "a function is not a value here");
+        funcref *f = a.kind == TV_FUNC ? a.f : b.f;
+        diag *d = diag_error(s->ds, a.kind == TV_FUNC ? a.at : b.at,
+                             "%s is a function, not a value", funcref_name(f));
+        diag_help(d, "call it: `%s(...)`", funcref_name(f));
         return tv_poison(x->at);
     }
     if (a.v->dt == DT_BOOL || b.v->dt == DT_BOOL) {
@@ -286,12 +290,13 @@ value *elab_condition(env *e, const ast_expr *x)
     if (tv_bad(&c))
         return NULL;
     if (c.kind != TV_VALUE || c.v->dt != DT_BOOL || c.n_axes) {
-        diag *d = diag_error(s->ds, x->at,
-                             c.kind == TV_VALUE && c.n_axes
-                                 ? "a condition is one truth value, this is a vector of them"
-                                 : "a condition is expected here");
-        diag_help(d, c.kind == TV_VALUE && c.n_axes ? "reduce it: `all[i](...)` or `any[i](...)`"
-                                                    : "compare something: `j <= t`");
+        bool many = c.kind == TV_VALUE && c.v->dt == DT_BOOL;
+        diag *d = many ? diag_error(s->ds, x->at,
+                                    "a condition is one truth value, this is a vector of them")
+                       : diag_error(s->ds, x->at, "a condition is expected here, this is %s",
+                                    c.kind == TV_FUNC ? "a function" : dtype_word(c.v->dt));
+        diag_help(d, many ? "reduce it: `all[i](...)` or `any[i](...)`"
+                          : "compare it with something: `j <= t`");
         return NULL;
     }
     value *v = b_and(s, c.support, c.v);
@@ -307,7 +312,8 @@ static tv elab_index(env *e, const ast_expr *x)
         for (const scope *sc = e->indices; sc; sc = sc->up)
             is_index = is_index || sc->name == x->a->name;
         if (is_index) {
-            diag_error(s->ds, x->at, "%s is an index, it has no axes", x->a->name);
+            diag *d = diag_error(s->ds, x->at, "%s is an index, it has no axes", x->a->name);
+            diag_help(d, "read a tensor at it: `x[%s]`", x->a->name);
             return tv_poison(x->at);
         }
         if (lookup(e, x->a->name, &n)) {
@@ -329,7 +335,9 @@ static tv elab_index(env *e, const ast_expr *x)
     if (tv_bad(&v))
         return v;
     if (v.kind == TV_FUNC || v.n_axes == 0) {
-        diag_error(s->ds, x->at, "this has no axes to index");
+        diag *d = diag_error(s->ds, x->at, "this has no axes to index");
+        diag_note(d, x->a->at, "this is %s", v.kind == TV_FUNC ? "a function" : "a single number");
+        diag_help(d, v.kind == TV_FUNC ? "call it first" : "remove the brackets");
         return tv_poison(x->at);
     }
     tensor t = {.name = "this value",
@@ -363,12 +371,21 @@ static tv elab_field(env *e, const ast_expr *x)
                              x->name);
         if (f->decl)
             diag_note(d, f->decl->name.at, "it is defined here");
+        VEC(const char *) params = {0};
+        for (size_t i = 0; i < in->names.n; i++)
+            if (in->names.v[i].kind == N_TENSOR && in->names.v[i].t->given)
+                vec_push(s->a, &params, in->names.v[i].name);
+        const char *near = str_nearest(s->a, x->name, params.v, params.n);
+        if (near)
+            diag_help(d, "did you mean %s?", near);
+        else
+            diag_help(d, "only params can be read from outside a function");
         return tv_poison(x->at);
     }
     return tensor_read(e, n->t, NULL, x->at);
 }
 
-tv elab(env *e, const ast_expr *x)
+static tv elab_kind(env *e, const ast_expr *x)
 {
     sema *s = e->in->s;
     tv v;
@@ -423,6 +440,48 @@ tv elab(env *e, const ast_expr *x)
     ice("expression kind %d", (int)x->kind);
 }
 
+static tv elab_here(env *e, const ast_expr *x)
+{
+    sema *s = e->in->s;
+    span outer = s->here;
+    s->here = x->at;
+    tv v = elab_kind(e, x);
+    s->here = outer;
+    if (v.kind == TV_VALUE && !v.v->at.file)
+        v.v->at = x->at;
+    return v;
+}
+
+enum { DEEPEST = 20000 }; /* the command line gives its thread a stack for so many */
+
+bool sema_enter(sema *s, span at)
+{
+    if (s->depth < DEEPEST) {
+        s->depth++;
+        return true;
+    }
+    if (!s->exhausted) {
+        s->exhausted = true;
+        unsigned muted = s->ds->muted;
+        s->ds->muted = 0;
+        diag *d = diag_error(s->ds, at, "too many definitions depend on one another in a chain");
+        diag_help(d, "cut the chain: an equation over an index, or an array of parts, takes the "
+                     "place of many equations");
+        s->ds->muted = muted;
+    }
+    return false;
+}
+
+tv elab(env *e, const ast_expr *x)
+{
+    sema *s = e->in->s;
+    if (s->exhausted || !sema_enter(s, x->at))
+        return tv_poison(x->at);
+    tv v = elab_here(e, x);
+    s->depth--;
+    return v;
+}
+
 tv elab_component(env *e, const ast_expr *x, uint32_t k)
 {
     sema *s = e->in->s;
@@ -434,16 +493,20 @@ tv elab_component(env *e, const ast_expr *x, uint32_t k)
     case AST_TUPLE:
         if (k == UINT32_MAX)
             return elab(e, x);
-        if (k < x->n)
+        if (x->n == e->n_targets)
             return elab(e, x->items[k]);
-        diag_error(s->ds, x->at, "here are %zu values, the left side wants more", x->n);
+        diag_help(diag_error(s->ds, x->at, "here are %zu values, the left side takes %u", x->n,
+                             e->n_targets),
+                  "give one value for each name; `_` drops one");
         return tv_poison(x->at);
     case AST_CALL:
         return elab_call(e, x, k);
     default:
         if (k == UINT32_MAX || k == 0)
             return elab(e, x);
-        diag_error(s->ds, x->at, "one value stands where the left side wants several");
+        diag_help(
+            diag_error(s->ds, x->at, "here is one value, the left side takes %u", e->n_targets),
+            "give one value for each name: `(a, b)`; to take a vector apart write `[a; b] = ...`");
         return tv_poison(x->at);
     }
 }

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { CALL_DEPTH = 200 }; /* nesting of calls; deeper is an error */
+enum {
+    CALL_DEPTH = 200, /* nesting of calls; deeper is an error */
+    CALLS = 5000,     /* of one entry, all in all */
+};
 
 /* --- one call site, one set of dims --- */
 
@@ -27,19 +30,65 @@ typedef struct actual {
     span at;
 } actual;
 
-static void arity_error(sema *s, const ast_decl *d, span at, const char *text, const char *name)
+/* How a function is called: `f(x, h)`. */
+static const char *call_text(sema *s, const ast_decl *d)
 {
-    diag *g = diag_error(s->ds, at, text, d->name.s, name);
-    diag_note(g, d->name.at, "%s is defined here", d->name.s);
+    strbuf b = {.a = s->a};
+    sb_printf(&b, "%s(", d->name.s);
+    for (size_t i = 0; i < d->n_formals; i++)
+        sb_printf(&b, "%s%s", i ? ", " : "", d->formals[i].name.s);
+    sb_puts(&b, ")");
+    return sb_text(&b);
+}
+
+/* Whether x is written as a value, where a function is wanted. */
+static bool names_value(env *e, const ast_expr *x)
+{
+    entity n;
+    if (x->kind == AST_INDEX)
+        x = x->a;
+    else if (x->kind != AST_NAME)
+        return x->kind != AST_CALL && x->kind != AST_ERROR;
+    for (const scope *sc = e->indices; sc; sc = sc->up)
+        if (x->kind == AST_NAME && sc->name == x->name)
+            return true;
+    return x->kind == AST_NAME && lookup(e, x->name, &n) &&
+           (n.kind == N_TENSOR || n.kind == N_CONST || n.kind == N_DIM);
+}
+
+/* A score is no mask, nor the reverse; every function is a `fn`. */
+static bool kinds_meet(const ast_formal *f, const funcref *r)
+{
+    static const char *const strict[] = {"score", "mask"};
+    for (int i = 0; r->decl && i < 2; i++)
+        if (!strcmp(f->type.function.s, strict[i]) && !strcmp(r->decl->word.s, strict[!i]))
+            return false;
+    return true;
 }
 
 static tv arg_value(env *e, const ast_formal *f, const ast_expr *x)
 {
-    if (f->type.is_function) {
-        funcref *r = funcref_of(e, x);
-        return r ? (tv){.kind = TV_FUNC, .f = r, .at = x->at} : tv_poison(x->at);
+    sema *s = e->in->s;
+    if (!f->type.is_function)
+        return elab(e, x);
+    if (names_value(e, x)) {
+        diag *d = diag_error(s->ds, x->at, "argument %s is a function, this is a value", f->name.s);
+        diag_note(d, f->at, "%s is declared here", f->name.s);
+        diag_help(d, "name a function, with what is bound beforehand: `%s = f` or `%s = f(n = 2)`",
+                  f->name.s, f->name.s);
+        return tv_poison(x->at);
     }
-    return elab(e, x);
+    funcref *r = funcref_of(e, x);
+    if (r && !kinds_meet(f, r)) {
+        diag *d = diag_error(s->ds, x->at, "argument %s is a %s, but %s is a %s", f->name.s,
+                             f->type.function.s, funcref_name(r), r->decl->word.s);
+        diag_note(d, f->at, "%s is declared here", f->name.s);
+        diag_note(d, r->decl->word.at, "%s is defined here", funcref_name(r));
+        diag_help(d, "a score gives a real, a mask a bool; declare %s as `fn` to take any function",
+                  f->name.s);
+        return tv_poison(x->at);
+    }
+    return r ? (tv){.kind = TV_FUNC, .f = r, .at = x->at} : tv_poison(x->at);
 }
 
 /* Position, name, or bound beforehand. False after a message. */
@@ -58,6 +107,7 @@ static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals,
                 out[k].have = true;
                 out[k].v = arg_value(&be, &d->formals[k], f->bound[b].e);
                 out[k].at = f->bound[b].e->at;
+                ok = ok && out[k].v.kind != TV_POISON;
             }
     }
     for (size_t i = 0; i < n; i++) {
@@ -72,10 +122,12 @@ static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals,
                 next++;
             k = next++;
             if (k >= d->n_formals) {
-                diag *g = diag_error(s->ds, args ? args[i].e->at : at,
-                                     "%s takes %zu argument%s, here are %zu", d->name.s,
-                                     d->n_formals, d->n_formals == 1 ? "" : "s", n);
+                diag *g =
+                    diag_error(s->ds, args ? args[i].e->at : at,
+                               "%s takes %zu argument%s, here %s %zu", d->name.s, d->n_formals,
+                               d->n_formals == 1 ? "" : "s", n == 1 ? "is" : "are", n);
                 diag_note(g, d->name.at, "%s is defined here", d->name.s);
+                diag_help(g, "call it as `%s`", call_text(s, d));
                 return false;
             }
         }
@@ -83,6 +135,7 @@ static bool collect(env *e, funcref *f, const ast_arg *args, size_t n, tv *vals,
             diag *g =
                 diag_error(s->ds, args[i].name.at, "argument %s is given twice", args[i].name.s);
             diag_note(g, out[k].at, "the first is here");
+            diag_help(g, "give each argument once, by its place or by its name");
             ok = false;
             continue;
         }
@@ -132,6 +185,8 @@ static bool bind_names(env *e, inst *in, funcref *f, const ast_arg *args, size_t
             diag_note(g, f->decl->name.at, "%s is defined here", f->decl->name.s);
             if (near)
                 diag_help(g, "did you mean %s?", near);
+            else
+                diag_help(g, "call it as `%s`", call_text(s, f->decl));
             ok = false;
             continue;
         }
@@ -145,9 +200,15 @@ static bool bind_names(env *e, inst *in, funcref *f, const ast_arg *args, size_t
             entity c = {.kind = N_CONST, .name = name, .val = v};
             vec_push(s->a, &in->names, c);
         } else if (v.kind == TV_VALUE && value_as_dim(s, v.v, &d)) {
-            dims_bind(in, name, d);
+            const dim *old = dims_find(in, name);
+            if (!dims_fix(in, name, d)) {
+                diag_error(s->ds, x->at, "dimension %s is %s already, this is %s", name,
+                           dims_show(s, dims_value(s, old)), dims_show(s, dims_value(s, d)));
+                ok = false;
+            }
         } else {
-            diag_error(s->ds, x->at, "dimension %s needs a size known at entry", name);
+            diag *g = diag_error(s->ds, x->at, "dimension %s needs a size known at entry", name);
+            diag_help(g, "a size is made of dimensions and whole numbers");
             ok = false;
         }
     }
@@ -189,6 +250,7 @@ static bool meet_formal(env *e, inst *in, const ast_formal *f, tv *v, uint32_t *
                              f->name.s, fname, n, n == 1 ? "is" : "es", v->n_axes);
         diag_note(d, f->at, "it is declared %s", axes_show(s, ax, n));
         diag_note(d, v->at, "this is %s", axes_show(s, v->axes, v->n_axes));
+        diag_help(d, "leave out an index: what is not indexed stays an axis");
         return false;
     }
     *n_extra = v->n_axes - n;
@@ -252,10 +314,13 @@ static void map_extra(env *e, tv *v, uint32_t n_extra, axis **mapped, uint32_t *
     memcpy(want, v->axes, v->n_axes * sizeof *want);
     for (uint32_t i = 0; i < n_extra; i++) {
         uint32_t hit = before;
-        for (uint32_t k = 0; k < before && hit == before; k++) {
+        for (uint32_t turn = 0; turn < 2 * before && hit == before; turn++) {
+            const uint32_t k = turn % before; /* by name, then by number */
             bool same = !used[k] && all[k].n == v->axes[i].n;
             for (uint32_t p = 0; same && p < all[k].n; p++)
-                same = dims_same(s, all[k].d[p], v->axes[i].d[p]);
+                same = turn < before
+                           ? dims_resolve(s, all[k].d[p]) == dims_resolve(s, v->axes[i].d[p])
+                           : dims_same(s, all[k].d[p], v->axes[i].d[p]);
             if (same)
                 hit = k;
         }
@@ -349,8 +414,8 @@ void bind_formal(inst *in, const ast_formal *f, tv v)
     t->declared_at = f->type.at;
     const dim *d;
     if (v.kind == TV_VALUE && v.n_axes == 0 && t->dt == DT_I64 && value_as_dim(s, v.v, &d) &&
-        mentions_dim(in->decl, f->name.s))
-        dims_bind(in, f->name.s, d);
+        mentions_dim(in->decl, f->name.s) && !dims_find(in, f->name.s))
+        dims_fix(in, f->name.s, d);
     n.kind = N_TENSOR;
     n.t = t;
     vec_push(s->a, &in->names, n);
@@ -366,9 +431,8 @@ static tv typed(env *e, const ast_formal *f, tv v, const char *fname)
     if (want == s->o->real)
         v = v.v->dt == DT_I64 ? to_real(e, v) : v;
     if (v.v->dt != want) {
-        static const char *const word[] = {"nothing", "real", "real", "an int", "a bool"};
         diag *d = diag_error(s->ds, v.at, "argument %s of %s must be %s, this is %s", f->name.s,
-                             fname, word[want], word[v.v->dt]);
+                             fname, dtype_word(want), dtype_word(v.v->dt));
         diag_note(d, f->at, "it is declared here");
         if (want == DT_I64)
             diag_help(d, "floor, round and ceil make an int of a real");
@@ -376,6 +440,23 @@ static tv typed(env *e, const ast_formal *f, tv v, const char *fname)
     }
     v.literal = false;
     return v;
+}
+
+/* What of a predicate speaks of these indices alone: a call knows no others. */
+static value *within(sema *s, value *p, const ix *const *ixs, size_t n)
+{
+    if (!p)
+        return NULL;
+    if (p->op == OP_and)
+        return b_and(s, within(s, p->args[0], ixs, n), within(s, p->args[1], ixs, n));
+    for (uint32_t i = 0; i < p->n_ix; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n; k++)
+            known = known || ixs[k] == p->ix[i];
+        if (!known)
+            return NULL;
+    }
+    return p;
 }
 
 inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size_t n_args, tv *vals,
@@ -390,16 +471,32 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         diag_error(s->ds, at, "model %s cannot be called", d->name.s);
         return NULL;
     }
+    if (s->exhausted)
+        return NULL;
+    if (s->n_calls >= CALLS) {
+        s->exhausted = true;
+        unsigned muted = s->ds->muted;
+        s->ds->muted = 0;
+        diag *g =
+            diag_error(s->ds, at, "more than %d calls: each is a copy of its function", CALLS);
+        diag_help(g, "call a function once over an index, or make an array of parts of it");
+        s->ds->muted = muted;
+        return NULL;
+    }
     uint32_t depth = 0;
     for (const inst *p = e->in; p; p = p->parent, depth++)
         if (p->decl == d && depth < CALL_DEPTH) {
             diag *g = diag_error(s->ds, at, "%s calls itself", d->name.s);
             diag_note(g, d->name.at, "it is defined here");
+            for (const inst *q = e->in; q != p; q = q->parent)
+                diag_note(g, q->call, "%s is called here", q->decl->name.s);
             diag_help(g, "a recurrence is an equation that reads an earlier index of itself");
             return NULL;
         }
     if (depth >= CALL_DEPTH) {
-        diag_error(s->ds, at, "calls are nested more than %d deep", CALL_DEPTH);
+        diag *g = diag_error(s->ds, at, "calls are nested more than %d deep", CALL_DEPTH);
+        diag_note(g, d->name.at, "%s is defined here", d->name.s);
+        diag_help(g, "merge some of the functions that only call the next one");
         return NULL;
     }
     actual *a = ARENA_ARRAY(s->a, actual, d->n_formals ? d->n_formals : 1);
@@ -427,8 +524,11 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         if (!a[k].have || fm->type.is_function || a[k].v.kind != TV_VALUE) {
             unknown = unknown || (a[k].have && a[k].v.kind == TV_UNKNOWN);
             if (a[k].have && !fm->type.is_function && a[k].v.kind == TV_FUNC) {
-                diag_error(s->ds, a[k].at, "argument %s of %s is a value, this is a function",
-                           fm->name.s, d->name.s);
+                diag *g =
+                    diag_error(s->ds, a[k].at, "argument %s of %s is a value, this is a function",
+                               fm->name.s, d->name.s);
+                diag_note(g, fm->at, "it is declared here");
+                diag_help(g, "call it: `%s(...)`", funcref_name(a[k].v.f));
                 ok = false;
             }
             continue;
@@ -470,8 +570,8 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
                 vec_push(s->a, &ctx, p);
         }
     }
-    for (uint32_t i = 0; i < f->n_family + 1; i++) {
-        value *v = i < f->n_family ? f->family[i].v : in->demand;
+    for (uint32_t i = 0; i < f->n_family; i++) {
+        value *v = f->family[i].v;
         for (uint32_t j = 0; v && j < v->n_ix; j++) {
             bool skip = false;
             for (size_t q = 0; q < ctx.n; q++)
@@ -490,9 +590,11 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         }
     in->ctx = ctx.v;
     in->n_ctx = (uint32_t)ctx.n;
+    in->demand = within(s, in->demand, ctx.v, ctx.n);
     for (inst *old = site->first; old; old = old->next)
         if (same_call(old, a, d->n_formals, f, in->demand))
             return old;
+    s->n_calls++;
     in->args = ARENA_ARRAY(s->a, tv, d->n_formals);
     for (size_t k = 0; k < d->n_formals; k++)
         in->args[k] = a[k].v;
@@ -505,7 +607,9 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
         if (a[k].have)
             continue;
         if (!fm->dflt) {
-            arity_error(s, d, at, "call of %s lacks argument %s", fm->name.s);
+            diag *g = diag_error(s->ds, at, "call of %s lacks argument %s", d->name.s, fm->name.s);
+            diag_note(g, fm->at, "it is declared here, without a default");
+            diag_help(g, "call it as `%s`", call_text(s, d));
             ok = false;
             continue;
         }
@@ -519,13 +623,13 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     if (!ok)
         return NULL;
     in->next = site->first;
-    if (!unknown)
+    if (!unknown && !declare_only)
         site->first = in;
     vec_push(s->a, &s->reached, d);
     inst_declare(in);
     site = site_of(s, x, e->in);
     site->dims = in->dims;
-    if (!unknown)
+    if (!unknown && !declare_only)
         vec_push(s->a, &s->insts, in);
     return in;
 }

@@ -9,20 +9,69 @@
  * ---------------------------------------------------------------------------------------------------
  */
 
+/* Names are interned: their address tells them apart. */
+static uint32_t hash_name(const char *name)
+{
+    return (uint32_t)(((uint64_t)(uintptr_t)name * 0x9E3779B97F4A7C15u) >> 32);
+}
+
 entity *inst_find(inst *in, const char *name)
 {
-    for (size_t i = 0; i < in->names.n; i++)
-        if (in->names.v[i].name == name)
-            return &in->names.v[i];
+    enum { FEW = 16 };
+    if (in->names.n <= FEW) {
+        for (size_t i = 0; i < in->names.n; i++)
+            if (in->names.v[i].name == name)
+                return &in->names.v[i];
+        return NULL;
+    }
+    if (2 * in->names.n > in->n_slots) {
+        in->n_slots = 64;
+        while (in->n_slots < 4 * in->names.n)
+            in->n_slots *= 2;
+        in->name_slots = ARENA_ARRAY(in->s->a, uint32_t, in->n_slots);
+        in->n_hashed = 0;
+    }
+    uint32_t mask = in->n_slots - 1, h;
+    for (; in->n_hashed < in->names.n; in->n_hashed++) { /* the first of one name counts */
+        const char *n = in->names.v[in->n_hashed].name;
+        for (h = hash_name(n) & mask; in->name_slots[h]; h = (h + 1) & mask)
+            if (in->names.v[in->name_slots[h] - 1].name == n)
+                break;
+        if (!in->name_slots[h])
+            in->name_slots[h] = (uint32_t)in->n_hashed + 1;
+    }
+    for (h = hash_name(name) & mask; in->name_slots[h]; h = (h + 1) & mask)
+        if (in->names.v[in->name_slots[h] - 1].name == name)
+            return &in->names.v[in->name_slots[h] - 1];
     return NULL;
+}
+
+/* SIZE_MAX: none of that name. */
+static size_t decl_place(sema *s, const char *name)
+{
+    if (2 * s->decls.n >= s->n_decl_slots) {
+        s->n_decl_slots = 64;
+        while (s->n_decl_slots < 4 * s->decls.n)
+            s->n_decl_slots *= 2;
+        s->decl_slots = ARENA_ARRAY(s->a, uint32_t, s->n_decl_slots);
+        s->n_hashed = 0;
+    }
+    uint32_t mask = s->n_decl_slots - 1, h;
+    for (; s->n_hashed < s->decls.n; s->n_hashed++) {
+        for (h = hash_name(s->decls.v[s->n_hashed]->name.s) & mask; s->decl_slots[h];)
+            h = (h + 1) & mask;
+        s->decl_slots[h] = (uint32_t)s->n_hashed + 1;
+    }
+    for (h = hash_name(name) & mask; s->decl_slots[h]; h = (h + 1) & mask)
+        if (s->decls.v[s->decl_slots[h] - 1]->name.s == name)
+            return s->decl_slots[h] - 1;
+    return SIZE_MAX;
 }
 
 const ast_decl *decl_find(sema *s, const char *name)
 {
-    for (size_t i = 0; i < s->decls.n; i++)
-        if (s->decls.v[i]->name.s == name && s->decls.v[i]->kind != DECL_IMPORT)
-            return s->decls.v[i];
-    return NULL;
+    size_t at = decl_place(s, name);
+    return at < s->decls.n ? s->decls.v[at] : NULL;
 }
 
 static funcref *direct(inst *in, const ast_decl *d, const char *builtin, span at)
@@ -80,6 +129,15 @@ bool lookup(env *e, const char *name, entity *out)
         return true;
     }
     *out = (entity){.name = name};
+    if (name[0] == '(') { /* the compiler's own use of a built-in, whatever the user calls so */
+        char *inner = arena_strndup(s->a, name + 1, strlen(name) - 2);
+        const builtin *own = builtin_find(inner);
+        if (own) {
+            out->kind = N_FUNC;
+            out->f = direct(in, NULL, own->name, (span){0});
+            return true;
+        }
+    }
     const dim *d = dims_find(in, name);
     if (d) {
         out->kind = N_DIM;
@@ -94,16 +152,40 @@ bool lookup(env *e, const char *name, entity *out)
         return true;
     }
     if (decl && decl->kind == DECL_CONST) {
+        size_t place = decl_place(s, name);
+        while (s->globals.n <= place)
+            vec_push(s->a, &s->globals, (struct global){0});
+        if (s->globals.v[place].state == P_DONE) {
+            *out = *s->globals.v[place].known;
+            return true;
+        }
         out->kind = N_CONST;
         out->at = decl->name.at;
+        if (s->globals.v[place].state == P_BUSY) {
+            diag_error(s->ds, decl->name.at, "%s is defined by itself", name);
+            out->val = tv_poison(decl->name.at);
+            return true;
+        }
+        s->globals.v[place].state = P_BUSY;
         /* its expression sees the top level only */
         inst top = {.s = s, .demand = NULL, .dims = NULL};
         if (!const_value(&top, name, decl->e, decl->is_dim, &out->val, decl->name.at))
             out->val = tv_poison(decl->name.at);
         const dim *as = NULL;
+        int64_t c;
         if (decl->is_dim && out->val.kind == TV_VALUE && value_as_dim(s, out->val.v, &as)) {
             out->kind = N_DIM;
-            out->d = as;
+            out->d = dim_is_const(as, &c) ? dims_of_top(in, name, as) : as;
+        } else if (decl->is_dim && out->val.kind == TV_VALUE) {
+            diag_help(diag_error(s->ds, decl->e->at, "a dimension is a whole number"),
+                      "write `const %s = ...` for another number", name);
+            out->val = tv_poison(decl->name.at);
+        }
+        struct global *known = &s->globals.v[place];
+        known->state = P_NEW;
+        if (!decl->is_dim && out->val.kind == TV_VALUE) {
+            known->state = P_DONE;
+            known->known = arena_copy(s->a, out, sizeof *out);
         }
         return true;
     }
@@ -136,6 +218,8 @@ const char *nearest_name(env *e, const char *name)
 {
     sema *s = e->in->s;
     VEC(const char *) all = {0};
+    if (s->ds->n_errors > 100) /* nobody reads so far */
+        return NULL;
     for (const scope *sc = e->indices; sc; sc = sc->up)
         vec_push(s->a, &all, sc->name);
     for (size_t i = 0; i < e->in->names.n; i++)
@@ -186,7 +270,8 @@ static funcref *part_ref(part *p)
     if (p->state == P_BAD)
         return NULL;
     if (p->state == P_BUSY) {
-        diag_error(s->ds, p->stmt->at, "part %s is made of itself", p->name);
+        diag *d = diag_error(s->ds, p->stmt->e->at, "part %s is made of itself", p->name);
+        diag_help(d, "name the function it is a copy of: `part %s = f`", p->name);
         return NULL;
     }
     p->state = P_BUSY;
@@ -194,8 +279,9 @@ static funcref *part_ref(part *p)
     funcref *of = funcref_of(&e, p->stmt->e);
     if (!of || of->builtin) {
         if (of)
-            diag_error(s->ds, p->stmt->e->at, "%s has no params to copy", of->builtin);
-        p->state = P_BAD;
+            diag_help(diag_error(s->ds, p->stmt->e->at, "%s has no params to copy", of->builtin),
+                      "a part is a copy of a function with params; call %s directly", of->builtin);
+        p->state = s->ds->muted ? P_NEW : P_BAD; /* in a trial nobody has heard of it */
         return NULL;
     }
     funcref *f = ARENA_NEW(s->a, funcref);
@@ -209,7 +295,7 @@ static funcref *part_ref(part *p)
         diag_help(d, "say where they are found: `from \"%s.{%s}.{}\"`", p->name, p->index);
     }
     int64_t first;
-    if (p->index && p->lo && dim_is_const(dims_resolve(s, p->lo), &first) && first != 0) {
+    if (p->index && p->lo && dims_const(s, p->lo, &first) && first != 0) {
         /* numbers in names begin there: {l} becomes {l+2} */
         const char *hole = strstr(f->pattern, arena_printf(s->a, "{%s}", p->index));
         size_t len = strlen(p->index);
@@ -221,6 +307,11 @@ static funcref *part_ref(part *p)
     p->f = f;
     p->state = P_DONE;
     return f;
+}
+
+const char *funcref_name(const funcref *f)
+{
+    return f->decl ? f->decl->name.s : f->builtin;
 }
 
 funcref *funcref_of(env *e, const ast_expr *x)
@@ -238,6 +329,13 @@ funcref *funcref_of(env *e, const ast_expr *x)
                           "define it, or import the file that does: `import \"std/score.attn\"`");
             return NULL;
         }
+        if (n.kind == N_FUNC && n.f->decl && !strcmp(n.f->decl->word.s, "model")) {
+            diag *d = diag_error(s->ds, x->at, "%s is a model, which is called from outside only",
+                                 x->name);
+            diag_note(d, n.f->decl->name.at, "it is defined here");
+            diag_help(d, "call the function that it exports");
+            return NULL;
+        }
         if (n.kind == N_FUNC && n.f->decl && n.f->decl->kind == DECL_ALIAS) {
             env top = {.in = e->in};
             return funcref_of(&top, n.f->decl->e);
@@ -247,7 +345,8 @@ funcref *funcref_of(env *e, const ast_expr *x)
         if (n.kind == N_PART) {
             if (n.p->index) {
                 diag *d = diag_error(s->ds, x->at, "%s is an array of parts: say which", x->name);
-                diag_help(d, "write `%s[l]`", x->name);
+                diag_note(d, n.at, "it is declared here");
+                diag_help(d, "write `%s[l](...)`", x->name);
                 return NULL;
             }
             return part_ref(n.p);
@@ -262,18 +361,25 @@ funcref *funcref_of(env *e, const ast_expr *x)
     if (x->kind == AST_INDEX && x->a->kind == AST_NAME && lookup(e, x->a->name, &n) &&
         n.kind == N_PART) {
         if (!n.p->index) {
-            diag_error(s->ds, x->at, "%s is one part, not an array of them", n.name);
+            diag *d = diag_error(s->ds, x->at, "%s is one part, not an array of them", n.name);
+            diag_note(d, n.at, "it is declared here");
+            diag_help(d, "call it as `%s(...)`, or declare an array: `part %s[l in L] = ...`",
+                      n.name, n.name);
             return NULL;
         }
         if (x->index->n != 1 || x->index->items[0].kind != AST_ITEM_EXPR || x->index->where) {
-            diag_error(s->ds, x->index->at, "a part is chosen by one index");
+            diag *d = diag_error(s->ds, x->index->at, "a part is chosen by one index");
+            diag_note(d, n.at, "%s is declared here", n.name);
+            diag_help(d, "write `%s[l](...)`", n.name);
             return NULL;
         }
         tv which = elab(e, x->index->items[0].e);
         if (tv_bad(&which))
             return NULL;
         if (which.kind != TV_VALUE || which.v->dt != DT_I64 || which.n_axes) {
-            diag_error(s->ds, x->index->at, "a part is chosen by an int");
+            diag *d = diag_error(s->ds, x->index->at, "a part is chosen by an int");
+            diag_note(d, n.at, "%s is declared here", n.name);
+            diag_help(d, "write `%s[l](...)` with an index or a number", n.name);
             return NULL;
         }
         funcref *base = part_ref(n.p);
@@ -303,11 +409,16 @@ funcref *funcref_of(env *e, const ast_expr *x)
         bind_args(s, e->in, f, x->args, x->n);
         return f;
     }
-    tv v = x->kind == AST_INDEX || x->kind == AST_FIELD ? tv_poison(x->at) : elab(e, x);
+    if (x->kind == AST_INDEX && x->a->kind == AST_NAME &&
+        !(lookup(e, x->a->name, &n) && n.kind == N_FUNC))
+        return funcref_of(e, x->a); /* says what the name is, or that it is none */
+    bool plain = x->kind == AST_INDEX || x->kind == AST_FIELD;
+    tv v = plain ? tv_poison(x->at) : elab(e, x);
     if (v.kind == TV_FUNC)
         return v.f;
-    if (v.kind != TV_POISON || s->ds->n_errors == 0)
-        diag_error(s->ds, x->at, "this is not a function");
+    if (v.kind != TV_POISON || plain)
+        diag_help(diag_error(s->ds, x->at, "this is not a function"),
+                  "name a function, with what is bound beforehand: `f` or `f(n = 2)`");
     return NULL;
 }
 
@@ -341,6 +452,9 @@ static tensor *target_tensor(inst *in, const ast_target *t)
     }
     if (dims_find(in, t->name.s)) {
         diag *d = diag_error(in->s->ds, t->name.at, "%s is a dimension", t->name.s);
+        span first = dim_place(in, t->name.s);
+        if (first.file)
+            diag_note(d, first, "the dimension %s is named here", t->name.s);
         diag_help(d, "choose another name for the tensor");
         return NULL;
     }
@@ -374,12 +488,14 @@ static void declare_target(inst *in, const ast_stmt *st, const ast_target *t, ui
         diag *d =
             diag_error(s->ds, t->at, "%s is given from outside, it cannot be defined", x->name);
         diag_note(d, x->at, "it is declared here");
+        diag_help(d, "choose another name for what is computed here");
         return;
     }
     if (!t->index && x->eqs.n) {
         diag *d = diag_error(s->ds, t->at, "%s is defined twice", x->name);
         diag_note(d, x->eqs.v[0].target ? x->eqs.v[0].target->at : x->at,
                   "the other definition is here");
+        diag_help(d, "choose another name for one of them");
         return;
     }
     equation q = {.in = in,
@@ -395,7 +511,9 @@ static void declare_until(inst *in, const ast_stmt *st)
 {
     sema *s = in->s;
     if (in->alive) {
-        diag_error(s->ds, st->at, "a function has one `until`");
+        diag *d = diag_error(s->ds, st->at, "a function has one `until`");
+        diag_note(d, in->alive->at, "the first is here");
+        diag_help(d, "join the conditions by `or`");
         return;
     }
     in->alive = make_alive(in, st);
@@ -415,12 +533,16 @@ static void declare_stmt(inst *in, const ast_stmt *st)
             tv v;
             if (const_value(in, st->names[0].s, st->e, true, &v, st->names[0].at) &&
                 value_as_dim(s, v.v, &n.d)) {
-                if (d && !dims_unify(s, d, n.d))
+                if (!dims_fix(in, n.name, n.d))
                     diag_error(s->ds, st->at, "dim %s is %s already", n.name, dims_show(s, d));
-                dims_bind(in, n.name, n.d);
-            } else if (v.kind == TV_VALUE) {
-                diag_error(s->ds, st->at, "a dimension is a whole number");
+                return;
             }
+            if (v.kind == TV_VALUE)
+                diag_help(diag_error(s->ds, st->e->at, "a dimension is a whole number"),
+                          "write `const %s = ...` for another number", n.name);
+            if (!d)
+                dims_bind(in, n.name,
+                          dim_sym(s->g->dims, n.name)); /* some size, for what follows */
             return;
         }
         if (!const_value(in, st->names[0].s, st->e, false, &n.val, st->names[0].at))
@@ -449,8 +571,13 @@ static void declare_stmt(inst *in, const ast_stmt *st)
     case STMT_PARAM:
         for (size_t i = 0; i < st->n_names; i++) {
             tensor *t = param_tensor(in, st, (uint32_t)i);
-            if (t)
-                add_name(in, (entity){.kind = N_TENSOR, .name = t->name, .at = t->at, .t = t});
+            if (!t) { /* after a message: what reads it is silent */
+                t = tensor_new(in, st->names[i].s, st->names[i].at);
+                t->given = true;
+                t->val = tv_poison(t->at);
+                t->sig = t->def = P_BAD;
+            }
+            add_name(in, (entity){.kind = N_TENSOR, .name = t->name, .at = t->at, .t = t});
         }
         return;
     case STMT_PART: {
@@ -502,6 +629,7 @@ static void declare_results(inst *in)
             if (ret) {
                 diag *g = diag_error(s->ds, d->body[i]->at, "%s returns twice", d->name.s);
                 diag_note(g, ret->at, "the first return is here");
+                diag_help(g, "return several results at once: `return a, b`");
             } else {
                 ret = d->body[i];
             }
@@ -511,13 +639,18 @@ static void declare_results(inst *in)
         diag *g = diag_error(s->ds, ret->at, "%s names its results: `return` has nothing to add",
                              d->name.s);
         diag_note(g, d->results[0].at, "they are named here");
+        diag_help(g, "write an equation for each: `%s%s = ...`", d->results[0].name.s,
+                  d->results[0].type.n_axes ? "[...]" : "");
     } else if (!d->results_named && !ret) {
         diag *g = diag_error(s->ds, d->name.at, "%s returns nothing", d->name.s);
         diag_help(g, "end it with `return e`, or name its results: `-> (y: [T, H])`");
     } else if (ret && d->n_results && ret->n_exprs != d->n_results) {
-        diag *g = diag_error(s->ds, ret->at, "%s has %zu results, %zu are returned", d->name.s,
-                             d->n_results, ret->n_exprs);
-        diag_note(g, d->results[0].at, "they are declared here");
+        diag *g = diag_error(s->ds, ret->at, "%s has %zu result%s, %zu %s returned", d->name.s,
+                             d->n_results, d->n_results == 1 ? "" : "s", ret->n_exprs,
+                             ret->n_exprs == 1 ? "is" : "are");
+        diag_note(g, d->results[0].at, "%s declared here",
+                  d->n_results == 1 ? "it is" : "they are");
+        diag_help(g, "several results are declared by name: `-> (y: [T, H], a: [T, S])`");
     }
     in->n_results = (uint32_t)n;
     in->results = ARENA_ARRAY(s->a, tensor *, n);
@@ -532,6 +665,7 @@ static void declare_results(inst *in)
                 diag *g =
                     diag_error(s->ds, f->name.at, "result %s has the name of something else", name);
                 diag_note(g, old->at, "%s is defined here", name);
+                diag_help(g, "choose another name for the result");
                 in->results[i] = tensor_new(in, name, f->name.at);
                 in->results[i]->sig = in->results[i]->def = P_BAD;
                 continue;
@@ -566,6 +700,14 @@ static void touch_type(inst *in, const ast_type *t)
         axes_of_type(in, t, &n, &ax);
 }
 
+static bool returns(const ast_decl *d)
+{
+    for (size_t i = 0; i < d->n_body; i++)
+        if (d->body[i]->kind == STMT_RETURN)
+            return true;
+    return false;
+}
+
 void inst_declare(inst *in)
 {
     sema *s = in->s;
@@ -597,7 +739,9 @@ void inst_declare(inst *in)
         finish_until(in);
     for (size_t i = 0; i < in->locals.n; i++) {
         tensor *t = in->locals.v[i];
-        if (t->eqs.n == 0 && t->sig != P_BAD && !t->given) {
+        if (t->eqs.n == 0 && t->sig != P_BAD && !t->given && t->result_formal && returns(d)) {
+            t->sig = t->def = P_BAD; /* the return in place of its equation was reported */
+        } else if (t->eqs.n == 0 && t->sig != P_BAD && !t->given) {
             diag *g = diag_error(s->ds, t->at, "%s has no equation", t->name);
             if (t->declared && t->declared_at.file)
                 diag_help(g, "define it: `%s%s = ...`", t->name,
@@ -605,6 +749,34 @@ void inst_declare(inst *in)
             t->sig = t->def = P_BAD;
         }
     }
+}
+
+/* A score gives one number, a mask one truth value. */
+static void check_kind(inst *in)
+{
+    sema *s = in->s;
+    const ast_decl *d = in->decl;
+    bool score = !strcmp(d->word.s, "score"), mask = !strcmp(d->word.s, "mask");
+    if ((!score && !mask) || !in->n_results)
+        return;
+    const char *gives = score ? "a score gives one real" : "a mask gives one bool";
+    tensor *t = in->results[0];
+    span at = t->eqs.n && t->eqs.v[0].ret      ? t->eqs.v[0].ret->at
+              : t->eqs.n && t->eqs.v[0].target ? t->eqs.v[0].target->at
+                                               : t->at;
+    diag *g = NULL;
+    if (in->n_results > 1)
+        g = diag_error(s->ds, d->name.at, "%s, %s has %u results", gives, d->name.s, in->n_results);
+    else if (t->sig != P_DONE || t->def == P_BAD)
+        return;
+    else if (t->n_axes)
+        g = diag_error(s->ds, at, "%s, this is %s", gives, axes_show(s, t->axes, t->n_axes));
+    else if ((t->dt == DT_BOOL) != mask)
+        g = diag_error(s->ds, at, "%s, this is %s", gives, dtype_word(t->dt));
+    if (!g)
+        return;
+    diag_note(g, d->word.at, "%s is declared a %s here", d->name.s, d->word.s);
+    diag_help(g, "declare it as `fn %s` where it is to give something else", d->name.s);
 }
 
 void inst_check(inst *in)
@@ -618,4 +790,5 @@ void inst_check(inst *in)
         for (size_t k = 0; k < t->boundaries.n; k++)
             tensor_define(t->boundaries.v[k].t);
     }
+    check_kind(in);
 }

@@ -1,8 +1,8 @@
 /* merge_ix.c: the indices of the final graph: as few as can be.
  *
- * While sizes were still being solved, one size may have been given several indices (a callee's H and the caller's).
- * Two indices of one size may be one in the final graph if no tensor's definition uses both. Fewer indices make
- * equal terms one value, and the dump readable. */
+ * While sizes were still being solved, one size may have been given several indices (a callee's H
+ * and the caller's). Two indices of one size may be one in the final graph if no tensor's
+ * definition uses both. Fewer indices make equal terms one value, and the dump readable. */
 #include "frontend/order.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ const ix *const *merge_ixs(sema *s, graph *from, tensor *const *live, size_t n_l
         to[x->id] = x;
         for (size_t k = 0; k < i; k++) {
             const ix *y = from->ixs.v[k];
-            if (to[y->id] != y || dims_resolve(s, y->extent) != dims_resolve(s, x->extent))
+            if (to[y->id] != y || !dims_same(s, y->extent, x->extent))
                 continue;
             bool free = true; /* of everything merged into y so far */
             for (size_t j = 0; j < i && free; j++)

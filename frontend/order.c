@@ -7,6 +7,8 @@
 
 tensor *placeholder_of(const order *o, const value *v)
 {
+    if (v->op == OP_input)
+        return o->by_input ? o->by_input[v->id] : NULL;
     return v->op == OP_history && v->scan < o->n_scan ? o->by_scan[v->scan] : NULL;
 }
 
@@ -47,6 +49,8 @@ void order_edges(order *o, tensor *t)
     if (o->edges_done[t->id])
         return;
     o->edges_done[t->id] = true;
+    if (t->is_input)
+        return;
     /* new index values may be made while scanning: the array is sized for them */
     unsigned char *seen = ARENA_ARRAY(o->s->a, unsigned char, o->from->values.n + 4096);
     scan_body(o, t, t->body, seen);
@@ -84,8 +88,7 @@ relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_p
     sema *s = o->s;
     (void)f;
     value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
-    if (dims_resolve(s, e->from->ix[from_pos]->extent) !=
-        dims_resolve(s, e->to->ix[to_pos]->extent))
+    if (!dims_same(s, e->from->ix[from_pos]->extent, e->to->ix[to_pos]->extent))
         return REL_NONE;
     if (at == step)
         return REL_SAME;
@@ -174,6 +177,22 @@ void order_components(order *o, frame *f, tensor *const *members, size_t n)
  * ------------------------------------------------------------------------------------------------------------------
  */
 
+/* The axis of e->to that stands for the step, given the reader's; UINT32_MAX: none. */
+static uint32_t best_axis(order *o, const frame *f, const edge *e, uint32_t from_pos, bool backward,
+                          relation *r)
+{
+    uint32_t best = UINT32_MAX;
+    *r = REL_NONE;
+    for (uint32_t q = 0; q < e->to->n_ix; q++) {
+        relation rq = order_relation(o, f, e, from_pos, q, backward);
+        if (rq != REL_NONE && (best == UINT32_MAX || (*r == REL_UPTO && rq != REL_UPTO))) {
+            best = q;
+            *r = rq;
+        }
+    }
+    return best;
+}
+
 static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint32_t seed_pos,
                       bool backward, const edge **blame)
 {
@@ -197,16 +216,7 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
             if (have[e->to->id]) {
                 r = order_relation(o, f, e, f->step[x->id], f->step[e->to->id], backward);
             } else {
-                uint32_t best = UINT32_MAX;
-                for (uint32_t q = 0; q < e->to->n_ix; q++) {
-                    relation rq = order_relation(o, f, e, f->step[x->id], q, backward);
-                    bool better =
-                        rq != REL_NONE && (best == UINT32_MAX || (r == REL_UPTO && rq != REL_UPTO));
-                    if (better) {
-                        best = q;
-                        r = rq;
-                    }
-                }
+                uint32_t best = best_axis(o, f, e, f->step[x->id], backward, &r);
                 if (best != UINT32_MAX) {
                     f->step[e->to->id] = best;
                     have[e->to->id] = true;
@@ -224,7 +234,43 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
     return moves;
 }
 
-static span edge_span(const edge *e)
+bool order_closure(order *o, frame *f, tensor *const *roots, size_t n, const bool *needs,
+                   tensor_list *out, const edge **blame)
+{
+    sema *s = o->s;
+    *blame = NULL;
+    for (size_t i = 0; i < n; i++) {
+        f->in[roots[i]->id] = true;
+        vec_push(s->a, out, roots[i]);
+    }
+    for (size_t k = 0; k < out->n; k++) {
+        tensor *x = out->v[k];
+        order_edges(o, x);
+        for (size_t i = 0; i < o->edges[x->id].n; i++) {
+            const edge *e = &o->edges[x->id].v[i];
+            relation r;
+            if (!needs[e->to->id])
+                continue; /* not of the steps: computed before them */
+            if (f->in[e->to->id]) {
+                r = order_relation(o, f, e, f->step[x->id], f->step[e->to->id], false);
+            } else {
+                uint32_t best = best_axis(o, f, e, f->step[x->id], false, &r);
+                if (best != UINT32_MAX) {
+                    f->step[e->to->id] = best;
+                    f->in[e->to->id] = true;
+                    vec_push(s->a, out, e->to);
+                }
+            }
+            if (r == REL_NONE) {
+                *blame = e;
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+span order_edge_span(const edge *e)
 {
     for (size_t i = 0; i < e->from->reads.n; i++) {
         const access *r = &e->from->reads.v[i];
@@ -237,6 +283,12 @@ static span edge_span(const edge *e)
     return e->from->at;
 }
 
+/* Its equation; an argument or a result is also declared elsewhere. */
+static span tensor_place(const tensor *t)
+{
+    return t->eqs.n && t->eqs.v[0].target ? t->eqs.v[0].target->at : t->at;
+}
+
 static const char *base_name(sema *s, const tensor *t)
 {
     const char *b = strchr(t->name, '[');
@@ -246,7 +298,7 @@ static const char *base_name(sema *s, const tensor *t)
 bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n)
 {
     sema *s = o->s;
-    const edge *blame = NULL, *first = NULL;
+    const edge *blame = NULL, *first = NULL, *back = NULL;
     (void)outer;
     for (int backward = 0; backward < 2; backward++)
         for (uint32_t k = 0; k < members[0]->n_ix; k++) {
@@ -258,6 +310,8 @@ bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members,
                 return true;
             if (!first && blame)
                 first = blame;
+            if (!back && backward)
+                back = blame;
         }
     /* which reads close the circle */
     const tensor *t = members[0];
@@ -269,18 +323,24 @@ bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members,
                                : ", ",
                   base_name(s, members[i]));
     if (first) {
-        diag *d =
-            diag_error(s->ds, edge_span(first), "%s needs %s at steps that are not computed yet",
-                       base_name(s, first->from), base_name(s, first->to));
-        diag_note(d, first->from->at, "%s is defined here", base_name(s, first->from));
-        if (n > 1)
-            diag_note(d, first->to->at, "%s is defined here; %s depend on each other",
+        diag *d = diag_error(s->ds, order_edge_span(first),
+                             "%s needs %s at steps that are not computed yet",
+                             base_name(s, first->from), base_name(s, first->to));
+        span ahead = order_edge_span(first);
+        if (back && order_edge_span(back).lo != ahead.lo)
+            diag_note(d, order_edge_span(back),
+                      "%s is read the other way here, so neither order "
+                      "of the steps is possible",
+                      base_name(s, back->to));
+        diag_note(d, tensor_place(first->from), "%s is defined here", base_name(s, first->from));
+        if (n > 1 && first->to != first->from)
+            diag_note(d, tensor_place(first->to), "%s is defined here; %s depend on each other",
                       base_name(s, first->to), sb_text(&names));
         diag_help(d, "a recurrence reads earlier steps: `%s[t-1]`, or `%s[i]` under `i <= t`",
                   base_name(s, first->to), base_name(s, first->to));
         return false;
     }
-    diag *d = diag_error(s->ds, t->at,
+    diag *d = diag_error(s->ds, tensor_place(t),
                          n > 1 ? "%s depend on each other in the same step"
                                : "%s depends on itself in the same step",
                          sb_text(&names));
@@ -288,7 +348,7 @@ bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members,
         for (size_t k = 0; k < o->edges[members[i]->id].n; k++) {
             const edge *e = &o->edges[members[i]->id].v[k];
             if (f->in[e->to->id]) {
-                diag_note(d, edge_span(e), "%s reads %s here", base_name(s, members[i]),
+                diag_note(d, order_edge_span(e), "%s reads %s here", base_name(s, members[i]),
                           base_name(s, e->to));
                 break;
             }

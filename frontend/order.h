@@ -35,7 +35,8 @@ struct frame {
     bool *wanted; /* needs a history */
     int *slot;
     uint32_t scan;
-    value **memo;     /* by scratch value id */
+    uint32_t n_values; /* room of the next two: the scratch graph grows meanwhile */
+    value **memo;      /* by scratch value id */
     signed char *dep; /* by scratch value id: 0 unknown, 1 depends on the frame's tensors, -1 not */
     int *comp;        /* by tensor id: strongly connected component inside this frame */
     tensor *current;  /* whose body is being built */
@@ -43,8 +44,9 @@ struct frame {
 
 typedef struct order {
     sema *s;
-    graph *from;      /* the scratch graph */
-    tensor **by_scan; /* placeholder's scan number -> tensor */
+    graph *from;       /* the scratch graph */
+    tensor **by_scan;  /* placeholder's scan number -> tensor */
+    tensor **by_input; /* step.c: input leaf's id -> tensor; NULL: inputs are leaves */
     uint32_t n_scan;
     VEC(edge) * edges; /* by tensor id */
     bool *edges_done;
@@ -56,6 +58,13 @@ relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_p
                         bool backward);
 /* Finds step positions for the tensors of component c of frame `outer`; false after a message. */
 bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n);
+/* Follows the reads from `roots`, whose steps f knows, and takes in every tensor that is read at
+ * the step or before; *out lists them, roots first. False where a read goes ahead to a tensor of
+ * which `needs` holds; *blame is it. */
+typedef VEC(tensor *) tensor_list;
+bool order_closure(order *o, frame *f, tensor *const *roots, size_t n, const bool *needs,
+                   tensor_list *out, const edge **blame);
+span order_edge_span(const edge *e);
 /* The components of the tensors in `members` under reads at the same step of `f` (all reads if f is
  * NULL). */
 void order_components(order *o, frame *f, tensor *const *members, size_t n);

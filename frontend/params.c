@@ -66,6 +66,53 @@ static bool index_ranges(const ast_index *ix, const char *name)
     return ix && ranges_name(ix->where, name);
 }
 
+static span place_in_expr(const ast_expr *x, const char *name)
+{
+    span at = {0};
+    if (!x)
+        return at;
+    if (x->kind == AST_NAME && x->name == name)
+        return x->at;
+    at = place_in_expr(x->a, name);
+    if (!at.file)
+        at = place_in_expr(x->b, name);
+    for (size_t i = 0; !at.file && x->args && i < x->n; i++)
+        at = place_in_expr(x->args[i].e, name);
+    return at;
+}
+
+static span place_in_axis(const ast_axis *a, const char *name)
+{
+    span at = place_in_expr(a->e, name);
+    for (size_t i = 0; !at.file && i < a->n; i++)
+        at = place_in_axis(&a->parts[i], name);
+    return at;
+}
+
+static span place_in_type(const ast_type *t, const char *name)
+{
+    span at = {0};
+    for (size_t i = 0; t && !at.file && i < t->n_axes; i++)
+        at = place_in_axis(&t->axes[i], name);
+    return at;
+}
+
+span dim_place(const inst *in, const char *name)
+{
+    const ast_decl *d = in->decl;
+    span at = {0};
+    for (size_t i = 0; d && !at.file && i < d->n_body; i++)
+        if (d->body[i]->kind == STMT_CONST && d->body[i]->is_dim && d->body[i]->names[0].s == name)
+            at = d->body[i]->names[0].at;
+    for (size_t i = 0; d && !at.file && i < d->n_formals; i++)
+        at = place_in_type(&d->formals[i].type, name);
+    for (size_t i = 0; d && !at.file && i < d->n_results; i++)
+        at = place_in_type(&d->results[i].type, name);
+    for (size_t i = 0; d && !at.file && i < d->n_body; i++)
+        at = place_in_type(d->body[i]->type, name);
+    return at;
+}
+
 bool mentions_dim(const ast_decl *d, const char *name)
 {
     for (size_t i = 0; i < d->n_formals; i++)
@@ -230,6 +277,11 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
             diag *d = diag_error(s->ds, name.at, "param %s has two shapes: %s here", source,
                                  axes_show(s, ax, n));
             diag_note(d, old->t->at, "%s there", axes_show(s, old->t->axes, old->t->n_axes));
+            if (in->parent)
+                diag_note(d, in->call, "%s is called here", in->decl->name.s);
+            if (old->t->in->parent)
+                diag_note(d, old->t->in->call, "the first call of %s is here",
+                          old->t->in->decl->name.s);
             diag_help(d, "copies of a function have params of their own as parts: "
                          "`part p = f from \"p_{}\"`");
             return NULL;
@@ -295,7 +347,9 @@ bool input_formal(inst *in, const ast_formal *f)
     sema *s = in->s;
     if (f->type.is_function) {
         if (!f->dflt) {
-            diag *d = diag_error(s->ds, f->at, "%s is a function: a model needs one", f->name.s);
+            diag *d =
+                diag_error(s->ds, in->call, "this model must say which function %s is", f->name.s);
+            diag_note(d, f->at, "%s is an argument of %s", f->name.s, in->decl->name.s);
             diag_help(d, "bind it: `model run[B] = %s(%s = ...)`", in->decl->name.s, f->name.s);
             return false;
         }
@@ -326,7 +380,7 @@ bool input_formal(inst *in, const ast_formal *f)
             return false;
         }
         int64_t c;
-        if (!dim_is_const(dims_resolve(s, ext[i]), &c)) {
+        if (!dims_const(s, ext[i], &c)) {
             diag *d =
                 diag_error(s->ds, f->index->at,
                            "the number of tensors of %s must be known when compiling", f->name.s);

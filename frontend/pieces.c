@@ -14,7 +14,51 @@ static bool is_index_name(inst *in, const ast_expr *x)
     return !n || (n->kind != N_CONST && n->kind != N_TENSOR && n->kind != N_DIM);
 }
 
-static left left_item(inst *in, const ast_item *it)
+/* A name that nothing knows as a dimension: on a left side it is meant as an index. */
+static const char *index_among(inst *in, const ast_expr *x)
+{
+    const char *r = NULL;
+    if (!x)
+        return NULL;
+    if (x->kind == AST_NAME)
+        return is_index_name(in, x) && !mentions_dim(in->decl, x->name) &&
+                       !decl_find(in->s, x->name) && !find_define(in->s, x->name)
+                   ? x->name
+                   : NULL;
+    if (x->kind != AST_BINARY && x->kind != AST_UNARY)
+        return NULL;
+    r = index_among(in, x->a);
+    return r ? r : index_among(in, x->b);
+}
+
+static bool is_scaled(const ast_expr *x)
+{
+    return x && (x->kind == AST_BINARY || x->kind == AST_UNARY) &&
+           (x->op == OP_MUL || x->op == OP_FLOORDIV || x->op == OP_DIV || x->op == OP_MOD ||
+            is_scaled(x->a) || is_scaled(x->b));
+}
+
+/* `y[2*m]`, `y[S - 1 - m]`: an equation defines its elements in order, one after another. */
+static void not_in_order(sema *s, const char *tensor, const ast_item *it, const char *index)
+{
+    bool scaled = is_scaled(it->e);
+    diag *d = diag_error(s->ds, it->at,
+                         scaled ? "the positions of %s on the left side skip or repeat some: "
+                                  "index %s may be shifted there, not scaled"
+                                : "the position of %s on the left side is index %s and more than "
+                                  "a size added to it",
+                         tensor, index);
+    if (scaled)
+        diag_help(
+            d,
+            "give the axis two parts, such as `%s: [(M, 2)]`, and write `%s[%s, 0] = ...` and "
+            "`%s[%s, 1] = ...`",
+            tensor, tensor, index, tensor, index);
+    else
+        diag_help(d, "index %s by %s alone, and put the arithmetic on the right", tensor, index);
+}
+
+static left left_item(inst *in, const char *tensor, const ast_item *it)
 {
     sema *s = in->s;
     left l = {.kind = LEFT_BAD, .at = it->at};
@@ -37,6 +81,11 @@ static left left_item(inst *in, const ast_item *it)
     }
     if (x->kind == AST_BINARY && (x->op == OP_ADD || x->op == OP_SUB)) {
         bool fa = is_index_name(in, x->a), fb = is_index_name(in, x->b);
+        const char *other = fa != fb ? index_among(in, fa ? x->b : x->a) : NULL;
+        if (other) {
+            not_in_order(s, tensor, it, other);
+            return l;
+        }
         if (fa != fb && (fa || x->op == OP_ADD)) {
             const dim *c = dims_eval(in, fa ? x->b : x->a);
             if (!c)
@@ -52,9 +101,20 @@ static left left_item(inst *in, const ast_item *it)
         diag_help(d, "put it on the right: `... where c`");
         return l;
     }
+    const char *index = x->kind == AST_NAME ? NULL : index_among(in, x);
+    if (index) {
+        not_in_order(s, tensor, it, index);
+        return l;
+    }
+    entity *n = x->kind == AST_NAME ? inst_find(in, x->name) : NULL;
+    bool tensor_name = n && n->kind == N_TENSOR; /* an int argument may be a position */
+    s->ds->muted += tensor_name;
     l.at_dim = dims_eval(in, x);
+    s->ds->muted -= tensor_name;
     if (l.at_dim)
         l.kind = LEFT_CONST;
+    else if (tensor_name)
+        index_shadows(in, x->name, x->at, n->at, "tensor");
     return l;
 }
 
@@ -63,12 +123,14 @@ left *left_items(inst *in, const ast_target *t, uint32_t *n)
     *n = t && t->index ? (uint32_t)t->index->n : 0;
     left *l = ARENA_ARRAY(in->s->a, left, *n);
     for (uint32_t i = 0; i < *n; i++) {
-        l[i] = left_item(in, &t->index->items[i]);
+        l[i] = left_item(in, t->name.s, &t->index->items[i]);
         for (uint32_t k = 0; k < i; k++)
             if (l[i].kind == LEFT_FREE && l[k].kind == LEFT_FREE && l[i].name == l[k].name) {
                 diag *d = diag_error(in->s->ds, l[i].at, "index %s stands twice on the left side",
                                      l[i].name);
                 diag_note(d, l[k].at, "the other is here");
+                diag_help(d, "a diagonal has one index: `d[%s] = m[%s, %s]`", l[i].name, l[i].name,
+                          l[i].name);
                 l[i].kind = LEFT_BAD;
             }
         if (l[i].kind == LEFT_BAD) {
@@ -106,7 +168,7 @@ bool free_range(tensor *t, const equation *q, const left *l, const dim *declared
         if (!a || !b)
             return false;
         int64_t c;
-        *lo = dim_is_const(a, &c) && c == 0 ? NULL : a;
+        *lo = dims_const(s, a, &c) && c == 0 ? NULL : a;
         *extent = dim_max(dt, dim_const(dt, 0), dim_add(dt, dim_sub(dt, b, a), dim_const(dt, 1)));
         return true;
     }
@@ -115,9 +177,11 @@ bool free_range(tensor *t, const equation *q, const left *l, const dim *declared
         *lo = declared_lo;
         return true;
     }
+    unsigned unknown = s->met_unknown;
     if (range_from_uses(&e, l->name, &rhs, 1, l->at, extent, lo, report && !declared))
         return true;
-    if (declared && !s->trial) { /* x[M + e]: what is left of the axis from M on */
+    /* x[M + e]: what is left of the axis from M on; in a trial a use may decide later */
+    if (declared && (!s->trial || s->met_unknown == unknown)) {
         *extent = l->offset ? dim_sub(s->g->dims, declared, l->offset) : declared;
         *lo = declared_lo;
         return true;
@@ -156,7 +220,7 @@ static bool find_tile_part(tensor *t, left *const *l, const uint32_t *n, uint32_
             shifted = shifted || (x->kind == LEFT_FREE && x->offset);
             ranged = ranged || (x->kind == LEFT_FREE && x->in);
             constant = constant || x->kind == LEFT_CONST;
-            first = first || (x->kind == LEFT_CONST && dim_is_const(x->at_dim, &c) && c >= 0);
+            first = first || (x->kind == LEFT_CONST && dims_const(s, x->at_dim, &c) && c >= 0);
         }
         int score = 16 * shifted + 8 * (ranged && first) + 4 * first + 2 * constant + ranged;
         if (score > best) {
@@ -173,6 +237,28 @@ static bool find_tile_part(tensor *t, left *const *l, const uint32_t *n, uint32_
             return false;
         }
     return true;
+}
+
+/* Part i is fixed to one position by all equations that index it, and has no other: it divides
+ * nothing. Without a declaration (ax NULL) the equations decide its size. */
+static bool is_unit_part(tensor *t, left *const *l, const uint32_t *n, uint32_t i, const axis *ax,
+                         uint32_t n_axes)
+{
+    sema *s = t->in->s;
+    const dim *at = NULL, *size = NULL;
+    int64_t c;
+    for (size_t q = 0; q < t->eqs.n; q++) {
+        if (i >= n[q] && ax)
+            continue;
+        if (i >= n[q] || l[q][i].kind != LEFT_CONST || (at && !dims_equal(s, at, l[q][i].at_dim)))
+            return false;
+        at = l[q][i].at_dim;
+    }
+    if (!at || !dims_const(s, at, &c) || c < 0)
+        return false;
+    for (uint32_t a = 0, first = 0; a < n_axes && !size; first += ax[a++].n)
+        size = i < first + ax[a].n ? ax[a].d[i - first] : NULL;
+    return !ax || (c == 0 && size && dims_const(s, size, &c) && c == 1);
 }
 
 static tensor *piece_of(tensor *t, const equation *q, const char *suffix, span at)
@@ -241,27 +327,34 @@ void tensor_pieces(tensor *t)
             return;
         }
     }
-    uint32_t part = 0;
-    if (t->eqs.n > 1 && !find_tile_part(t, l, n, &part)) {
+    axis *ax = t->given ? t->axes : NULL;
+    uint32_t part = 0, na = t->given ? t->n_axes : 0;
+    if (!t->given && t->declared && !declared_axes(t, &na, &ax)) {
         t->sig = P_BAD;
         return;
     }
-    const dim *declared = NULL;
-    if (t->given || t->declared) {
-        uint32_t na = t->n_axes, k = part;
-        axis *ax = t->axes;
-        if (!t->given && !declared_axes(t, &na, &ax)) {
-            t->sig = P_BAD;
-            return;
-        }
-        for (uint32_t i = 0; i < na; i++) {
-            if (k < ax[i].n) {
-                declared = ax[i].d[k];
-                break;
-            }
-            k -= ax[i].n;
-        }
+    for (size_t q = 0; q < t->eqs.n; q++)
+        for (uint32_t i = 0; i < n[q]; i++)
+            if (is_unit_part(t, l, n, i, ax, na))
+                for (size_t k = 0; k < t->eqs.n; k++)
+                    if (i < n[k])
+                        l[k][i].kind = LEFT_UNIT;
+    bool fixed = false; /* one equation with a constant index: `y[t, 0] = ...` */
+    for (uint32_t i = 0; t->eqs.n == 1 && i < n[0]; i++)
+        fixed = fixed || l[0][i].kind == LEFT_CONST;
+    if ((t->eqs.n > 1 || fixed) && !find_tile_part(t, l, n, &part)) {
+        t->sig = P_BAD;
+        return;
     }
+    for (size_t q = 0; q < t->eqs.n; q++) /* nothing else is divided */
+        if (part < n[q] && l[q][part].kind == LEFT_UNIT)
+            l[q][part].kind = LEFT_CONST;
+    const dim *declared = NULL;
+    for (uint32_t i = 0, k = part; i < na && !declared; k -= ax[i++].n)
+        if (k < ax[i].n) {
+            declared = ax[i].d[k];
+            break;
+        }
     VEC(struct range) r = {0};
     for (size_t q = 0; q < t->eqs.n; q++) {
         bool is_const = false;
@@ -270,6 +363,10 @@ void tensor_pieces(tensor *t)
                 if (is_const || (t->eqs.n > 1 && i != part && l[q][part].kind == LEFT_CONST)) {
                     diag *d =
                         diag_error(s->ds, l[q][i].at, "one index of a definition may be constant");
+                    diag_note(d, t->eqs.v[q].target->at,
+                              "the equations of %s divide one axis, its index %u; another constant "
+                              "stands for an axis of size 1 only",
+                              t->name, part + 1);
                     diag_help(d, "give the other one a range");
                     t->sig = P_BAD;
                     return;
@@ -309,7 +406,7 @@ void tensor_pieces(tensor *t)
             if (!many && t->eqs.n > 1) { /* a constant at 0 beside it makes it a tile */
                 for (size_t k = 0; k < t->eqs.n; k++) {
                     int64_t c;
-                    if (l[k][part].kind == LEFT_CONST && dim_is_const(l[k][part].at_dim, &c) &&
+                    if (l[k][part].kind == LEFT_CONST && dims_const(s, l[k][part].at_dim, &c) &&
                         c == 0)
                         many = true;
                 }
@@ -317,6 +414,16 @@ void tensor_pieces(tensor *t)
             if (!many && n_free == 1 && !x->in) { /* the whole axis; constants are boundaries */
                 g.lo = dim_const(dt, 0);
                 g.n = NULL;
+            } else if (declared && n_free == 1 &&
+                       !x->in) { /* what the constants leave of the axis */
+                g.lo = x->offset ? x->offset : dim_const(dt, 0);
+                g.n = dim_sub(dt, declared, g.lo);
+                for (size_t k = 0; k < t->eqs.n; k++)
+                    if (l[k][part].kind == LEFT_CONST &&
+                        dim_proved_le(dt, g.lo, dims_resolve(s, l[k][part].at_dim)) &&
+                        dim_proved_lt(dt, dims_resolve(s, l[k][part].at_dim),
+                                      dims_resolve(s, declared)))
+                        g.n = dim_sub(dt, g.n, dim_const(dt, 1));
             } else {
                 if (!free_range(t, &t->eqs.v[q], x, declared, NULL, many, &ext, &lo, true)) {
                     if (s->trial) {
@@ -338,24 +445,23 @@ void tensor_pieces(tensor *t)
     /* constants: tiles where they join the others, boundaries elsewhere */
     struct range *main = NULL;
     for (size_t i = 0; i < r.n; i++)
-        if (r.v[i].tile && (!main || dim_proved_lt(dt, r.v[i].lo, main->lo)))
+        if (r.v[i].tile && (!main || dims_lt(s, r.v[i].lo, main->lo)))
             main = &r.v[i];
     for (size_t i = 0; i < r.n; i++) {
         struct range *g = &r.v[i];
         int64_t c;
         if (g->tile)
             continue;
-        bool constant = dim_is_const(g->lo, &c);
+        bool constant = dims_const(s, g->lo, &c);
         if (declared)
-            g->tile = !(constant && c < 0) && !dims_same(s, g->lo, declared) &&
-                      dim_proved_lt(dt, g->lo, dims_resolve(s, declared)) && (!main || main->n);
+            g->tile = !(constant && c < 0) && dims_lt(s, g->lo, declared) && (!main || main->n);
         else if (main && main->n)
-            g->tile = dims_same(s, dim_add(dt, g->lo, dim_const(dt, 1)), main->lo) &&
+            g->tile = dims_equal(s, dim_add(dt, g->lo, dim_const(dt, 1)), main->lo) &&
                       !(constant && c < 0);
         else if (!main)
             g->tile = !(constant && c < 0);
         if (declared && !g->tile && main && main->n && constant && c >= 0 &&
-            dims_same(s, dim_add(dt, g->lo, dim_const(dt, 1)), main->lo))
+            dims_equal(s, dim_add(dt, g->lo, dim_const(dt, 1)), main->lo))
             g->tile = true;
     }
     size_t n_tiles = 0;
@@ -383,7 +489,7 @@ void tensor_pieces(tensor *t)
                 b.t->parent_part = i;
                 b.t->parent_at = b.at;
                 for (size_t k = 0; k < t->boundaries.n; k++)
-                    if (t->boundaries.v[k].part == i && dims_same(s, t->boundaries.v[k].at, b.at))
+                    if (t->boundaries.v[k].part == i && dims_equal(s, t->boundaries.v[k].at, b.at))
                         overlap(s, t, t->boundaries.v[k].where, b.where);
                 vec_push(s->a, &t->boundaries, b);
             }
@@ -411,25 +517,26 @@ void tensor_pieces(tensor *t)
             struct range *g = &r.v[i];
             if (!g->tile || g->q == SIZE_MAX)
                 continue;
-            if (at ? dims_same(s, g->lo, at)
-                   : !next || dim_proved_lt(dt, dims_resolve(s, g->lo), dims_resolve(s, next->lo)))
+            if (at ? dims_equal(s, g->lo, at)
+                   : !next || (dims_le(s, g->lo, next->lo) && !dims_le(s, next->lo, g->lo)))
                 next = g;
         }
         if (!next) {
-            size_t bad = SIZE_MAX, good = SIZE_MAX;
+            size_t bad = SIZE_MAX;
             for (size_t i = 0; i < r.n; i++)
                 if (r.v[i].tile && r.v[i].q != SIZE_MAX)
                     bad = i;
-                else if (r.v[i].tile)
-                    good = i;
             const equation *qb = &t->eqs.v[bad == SIZE_MAX ? 0 : r.v[bad].q];
-            diag *d =
-                diag_error(s->ds, qb->target->at,
-                           "the equations of %s leave a hole or overlap: this one begins at %s, "
-                           "the others end at %s",
-                           t->name, dims_show(s, r.v[bad].lo), dims_show(s, at));
-            (void)good;
-            diag_help(d, "tiles of one tensor must meet exactly, without overlap");
+            const dim *begin = bad == SIZE_MAX ? at : dims_resolve(s, r.v[bad].lo);
+            const char *fault = dims_lt(s, begin, at)   ? "overlap"
+                                : dims_lt(s, at, begin) ? "leave a hole"
+                                                        : "leave a hole or overlap";
+            diag *d = diag_error(s->ds, qb->target->at,
+                                 "the equations of %s %s: this one begins at %s, not at %s",
+                                 t->name, fault, dims_show(s, begin), dims_show(s, at));
+            diag_note(d, t->tiles.v[t->tiles.n - 1]->at, "the one before it ends at %s",
+                      dims_show(s, at));
+            diag_help(d, "tiles of one tensor must meet exactly: shift one of them");
             t->sig = P_BAD;
             return;
         }
@@ -441,7 +548,8 @@ void tensor_pieces(tensor *t)
         p->n_axes = 0; /* filled by tensor_sig of t */
         p->body = NULL;
         axis *pa = ARENA_NEW(s->a, axis); /* remember the range until then */
-        *pa = (axis){.at = p->at, .n = 1, .lo = next->lo};
+        *pa = (axis){.at = p->at, .n = 1};
+        axis_set_lo(s, pa, 0, next->lo);
         pa->d = ARENA_ARRAY(s->a, const dim *, 1);
         pa->d[0] = len;
         p->axes = pa;

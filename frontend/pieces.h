@@ -5,7 +5,12 @@
 #include "frontend/sema.h"
 
 /* One index of a left side. */
-typedef enum left_kind { LEFT_BAD, LEFT_FREE, LEFT_CONST } left_kind;
+typedef enum left_kind {
+    LEFT_BAD,
+    LEFT_FREE,
+    LEFT_CONST,
+    LEFT_UNIT, /* pieces.c: a constant that is the only position of its axis */
+} left_kind;
 
 typedef struct left {
     left_kind kind;

@@ -59,6 +59,14 @@ void tv_ixs(const tv *v, ix_list *out, arena *a)
 
 /* --- ranges from uses --- */
 
+static const scope *in_scope(const env *e, const char *name)
+{
+    for (const scope *sc = e->indices; sc; sc = sc->up)
+        if (sc->name == name)
+            return sc;
+    return NULL;
+}
+
 typedef struct uses {
     env *e;
     const char *name;
@@ -66,7 +74,9 @@ typedef struct uses {
     const dim *extent, *lo;
     span at;
     const char *of;
-    bool of_given; /* an input or param: its size is its own */
+    bool of_given;          /* an input or param: its size is its own */
+    const ast_expr *absent; /* indexed by it, but not defined */
+    bool failed;            /* indexed by it, but with an error of its own */
 } uses;
 
 static void found(uses *u, const dim *extent, const dim *lo, span at, const char *of, bool given)
@@ -116,13 +126,44 @@ static void use_of_tensor(uses *u, tensor *t, const ast_expr *x)
 {
     const ast_index *ix = x->index;
     size_t item = 0;
-    if (t == u->e->defining || !tensor_sig(t))
+    if (t == u->e->defining)
         return;
+    if (!tensor_sig(t) || (t->given && t->val.kind == TV_POISON)) {
+        u->failed = u->failed || t->sig == P_BAD || t->given;
+        u->e->in->s->met_unknown++;
+        return;
+    }
     for (uint32_t i = 0; i < t->n_axes && item < ix->n; i++)
         for (uint32_t k = 0; k < t->axes[i].n && item < ix->n; k++, item++) {
             const ast_item *it = &ix->items[item];
             if (it->kind == AST_ITEM_EXPR && it->e->kind == AST_NAME && it->e->name == u->name)
-                found(u, t->axes[i].d[k], t->axes[i].lo, it->at, t->name, t->given);
+                found(u, t->axes[i].d[k], axis_lo(&t->axes[i], k), it->at, t->name, t->given);
+        }
+}
+
+/* An index of a call's result, `llm(ids)[t-1, v]`: its axes are known from a trial. */
+static void use_of_value(uses *u, const ast_expr *x)
+{
+    sema *s = u->e->in->s;
+    bool wanted = false;
+    for (size_t i = 0; i < x->index->n && !wanted; i++)
+        wanted = x->index->items[i].kind == AST_ITEM_EXPR &&
+                 x->index->items[i].e->kind == AST_NAME && x->index->items[i].e->name == u->name;
+    if (!wanted)
+        return;
+    env e = *u->e;
+    e.reader = NULL;
+    s->trial++;
+    s->ds->muted++;
+    tv v = elab(&e, x->a);
+    s->ds->muted--;
+    s->trial--;
+    size_t item = 0;
+    for (uint32_t i = 0; v.kind == TV_VALUE && i < v.n_axes; i++)
+        for (uint32_t k = 0; k < v.axes[i].n && item < x->index->n; k++, item++) {
+            const ast_item *it = &x->index->items[item];
+            if (it->kind == AST_ITEM_EXPR && it->e->kind == AST_NAME && it->e->name == u->name)
+                found(u, v.axes[i].d[k], NULL, it->at, "this call's result", true);
         }
 }
 
@@ -130,6 +171,8 @@ static void walk(uses *u, const ast_expr *x)
 {
     if (!x)
         return;
+    if (x->kind == AST_INDEX && x->a && x->a->kind == AST_CALL)
+        use_of_value(u, x);
     if (x->kind == AST_INDEX && x->a && x->a->kind == AST_NAME) {
         entity n;
         bool wanted = false;
@@ -142,6 +185,8 @@ static void walk(uses *u, const ast_expr *x)
                 use_of_tensor(u, n.t, x);
             else if (n.kind == N_PART && n.p->index && x->index->n == 1)
                 found(u, n.p->extent, n.p->lo, x->index->items[0].at, n.name, true);
+        } else if (wanted && !in_scope(u->e, x->a->name) && !u->absent) {
+            u->absent = x->a;
         }
     }
     walk(u, x->a);
@@ -166,7 +211,9 @@ bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used
         return false;
     if (u.extent)
         return true;
-    if (report && !s->trial) {
+    if (report && !s->trial && u.absent) {
+        elab(e, u.absent); /* says that it is not defined */
+    } else if (report && !s->trial && !u.failed) {
         bool used = false;
         for (size_t i = 0; i < n; i++)
             used = used || (where_used[i] && mentions(where_used[i], name));
@@ -219,17 +266,16 @@ static const ast_expr *first_name(const ast_expr *x)
     return r ? r : first_name(x->b);
 }
 
-static const scope *in_scope(const env *e, const char *name)
+void index_shadows(inst *in, const char *name, span at, span first, const char *what)
 {
-    for (const scope *sc = e->indices; sc; sc = sc->up)
-        if (sc->name == name)
-            return sc;
-    return NULL;
+    diag *d = diag_error(in->s->ds, at, "index %s has the name of a %s", name, what);
+    if (first.file)
+        diag_note(d, first, "the %s %s is named here", what, name);
+    diag_help(d, "choose another letter for the index");
 }
 
 static bool shadows(env *e, const char *name, span at)
 {
-    sema *s = e->in->s;
     entity *n = inst_find(e->in, name);
     span first = {0};
     const char *what = NULL;
@@ -238,13 +284,11 @@ static bool shadows(env *e, const char *name, span at)
         what = n->kind == N_TENSOR ? "tensor" : n->kind == N_PART ? "part" : "constant";
     } else if (dims_find(e->in, name)) {
         what = "dimension";
+        first = dim_place(e->in, name);
     }
     if (!what)
         return false;
-    diag *d = diag_error(s->ds, at, "index %s has the name of a %s", name, what);
-    if (first.file)
-        diag_note(d, first, "%s is defined here", name);
-    diag_help(d, "choose another letter for the index");
+    index_shadows(e->in, name, at, first, what);
     return true;
 }
 
@@ -264,7 +308,9 @@ static bool range_of_item(env *e, const ast_item *it, const dim **extent, const 
     if (tv_bad(&x) || tv_bad(&y))
         return false;
     if (x.v->dt != DT_I64 || y.v->dt != DT_I64 || x.n_axes || y.n_axes) {
-        diag_error(s->ds, it->at, "the ends of a range are whole numbers");
+        diag *d = diag_error(s->ds, it->at, "the ends of a range are whole numbers");
+        diag_help(d, "write `%s in 0..n` with ints, or `%s in S` with a dimension", it->name.s,
+                  it->name.s);
         return false;
     }
     const dim *xlo, *xhi, *ylo, *yhi;
@@ -299,7 +345,7 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
     if (ixs->where)
         vec_push(s->a, &used, ixs->where);
     for (size_t i = 0; i < ixs->n; i++)
-        if (ixs->items[i].kind == AST_ITEM_EXPR)
+        if (ixs->items[i].kind == AST_ITEM_EXPR && ixs->items[i].e->kind != AST_NAME)
             vec_push(s->a, &used, ixs->items[i].e);
 
     for (size_t i = 0; i < ixs->n; i++) {
@@ -308,7 +354,8 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
         value *from = NULL, *to = NULL;
         ast_name name = it->name;
         if (it->kind == AST_ITEM_ALL || it->kind == AST_ITEM_RANGE) {
-            diag_error(s->ds, it->at, "an index is expected here");
+            diag_help(diag_error(s->ds, it->at, "an index is expected here"),
+                      "name it: `i`, `i in S` or `i <= n`");
             ok = false;
             continue;
         }
@@ -322,6 +369,8 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
                                          first ? first->name : "");
                     if (first)
                         diag_note(d, in_scope(e, first->name)->at, "it is bound here");
+                    diag_help(d, first ? "choose another letter for one of them"
+                                       : "name it: `i`, `i in S` or `i <= n`");
                     ok = false;
                 }
                 continue; /* narrows only: done below */
@@ -331,6 +380,7 @@ bool bind_items(env *e, const ast_index *ixs, const ast_expr *const *bodies, siz
         if (in_scope(e, name.s)) {
             diag *d = diag_error(s->ds, name.at, "index %s is bound already", name.s);
             diag_note(d, in_scope(e, name.s)->at, "it is bound here");
+            diag_help(d, "choose another letter for one of them");
             ok = false;
             continue;
         }

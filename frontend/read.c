@@ -34,13 +34,13 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
     value *zero = graph_int(s->g, 0);
     extent = dims_resolve(s, extent);
     if (!t->given && idx->op == OP_index && dim_is_sym(extent, &sym) &&
-        dims_resolve(s, idx->ix[0]->extent) != extent) { /* a size nothing has decided yet */
+        !dims_same(s, idx->ix[0]->extent, extent)) { /* a size nothing has decided yet */
         dims_unify(s, extent, idx->ix[0]->extent);
         extent = dims_resolve(s, extent);
     }
     bool known = value_int_bounds(s, idx, &lo, &hi);
-    bool low = known && dim_proved_le(dt, dim_const(dt, 0), lo);
-    bool high = known && dim_proved_lt(dt, hi, extent);
+    bool low = known && dims_le(s, dim_const(dt, 0), lo);
+    bool high = known && dims_lt(s, hi, extent);
     if (!low && !(low = proved_le(s, zero, idx, 0))) {
         value *p = pred_prover(s, e->demand, zero, idx, 0);
         low = p != NULL;
@@ -66,8 +66,11 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
     }
     if (s->trial)
         return;
-    bool below = !low && dim_proved_lt(dt, lo, dim_const(dt, 0));
-    bool above = !high && dim_proved_le(dt, extent, hi) && !dim_proved_lt(dt, hi, extent);
+    lo = dims_final(s, lo, at); /* positions are said as numbers */
+    hi = dims_final(s, hi, at);
+    extent = dims_final(s, extent, at);
+    bool below = !low && dims_lt(s, lo, dim_const(dt, 0));
+    bool above = !high && dims_le(s, extent, hi);
     if (below || above) {
         diag *d = diag_error(
             s->ds, at, "this read leaves %s: its index runs from %s to %s, the axis from 0 to %s",
@@ -118,8 +121,9 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     for (uint32_t i = 0; i < t->n_axes; i++)
         for (uint32_t k = 0; k < t->axes[i].n; k++, p++) {
             value *idx = pos[p];
-            if (t->axes[i].lo)
-                idx = b_elem(s, OP_sub, idx, b_dim(s, t->axes[i].lo), NULL);
+            const dim *first = axis_lo(&t->axes[i], k);
+            if (first)
+                idx = b_elem(s, OP_sub, idx, b_dim(s, first), NULL);
             check_inside(e, t, idx, t->axes[i].d[k], at, &b);
             vec_push(s->a, &from, t->axes[i].ix[k]);
             vec_push(s->a, &to, idx);
@@ -134,8 +138,11 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     tv r = {.kind = TV_VALUE, .at = at};
     value *where = b_and(s, b.inside, b.guard ? e->demand : b.narrow);
     r.v = b_read(s, base, from.v, to.v, (uint32_t)from.n, where);
-    r.support = b_and(
-        s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, b.inside) : NULL, b.inside);
+    if (!r.v->at.file)
+        r.v->at = at;
+    /* the support is read where the value is: elsewhere the index may lie outside */
+    r.support = b_and(s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, where) : NULL,
+                      b.inside);
     r.weight = t->given ? t->val.weight : t->weight;
     if (!t->given)
         record(e, t, from.v, to.v, (uint32_t)from.n, at);
@@ -159,17 +166,17 @@ static tv read_tiles(env *e, tensor *t, value *const *pos, span at)
         const dim *first = dim_const(dt, 0), *end = first;
         for (uint32_t a = 0, k = 0; a < tile->n_axes; a++) {
             if (t->tile_axis >= k && t->tile_axis < k + tile->axes[a].n) {
-                if (tile->axes[a].lo)
-                    first = tile->axes[a].lo;
+                const dim *own = axis_lo(&tile->axes[a], t->tile_axis - k);
+                first = own ? own : first;
                 end = dim_add(dt, first, tile->axes[a].d[t->tile_axis - k]);
             }
             k += tile->axes[a].n;
         }
         value *begins = b_cmp(s, OP_le, b_dim(s, first), p);
         /* never in this tile? */
-        if (i > 0 && known && dim_proved_lt(dt, hi, first))
+        if (i > 0 && known && dims_lt(s, hi, first))
             continue;
-        if (have && known && dim_proved_le(dt, end, lo))
+        if (have && known && dims_le(s, end, lo))
             break;
         env in = *e;
         bool is_first = i == 0;
@@ -194,7 +201,7 @@ static tv read_tiles(env *e, tensor *t, value *const *pos, span at)
         }
         if (begins->op == OP_const && begins->i)
             break;
-        if (known && dim_proved_le(dt, first, lo))
+        if (known && dims_le(s, first, lo))
             break;
     }
     return r;
@@ -217,19 +224,20 @@ static tv read_boundaries(env *e, tensor *t, size_t from, value *const *pos, spa
         bool ranges =
             p->op == OP_index || value_is_data(p); /* met by offsets, not by what ranges */
         bool known = value_int_bounds(s, p, &lo, &hi);
-        if (known && lo == hi && lo == c)
+        bool first = known && dims_equal(s, lo, c), last = known && dims_equal(s, hi, c);
+        if (first && last)
             ranges = false;
-        else if (ranges || !known || dim_proved_lt(dt, hi, c) || dim_proved_lt(dt, c, lo))
+        else if (ranges || !known || dims_lt(s, hi, c) || dims_lt(s, c, lo))
             continue;
         if (pred_implies_le(s, e->demand, b_dim(s, dim_add(dt, c, one)), p, 0) ||
             pred_implies_le(s, e->demand, p, b_dim(s, dim_sub(dt, c, one)), 0))
             continue;
-        if (known && lo == hi && lo == c)
+        if (first && last)
             return read_piece(e, b->t, pos, at);
         /* below all the rest, above it, or between */
-        value *rest = known && lo == c   ? b_cmp(s, OP_le, b_dim(s, dim_add(dt, c, one)), p)
-                      : known && hi == c ? b_cmp(s, OP_le, p, b_dim(s, dim_sub(dt, c, one)))
-                                         : b_cmp(s, OP_ne, p, b_dim(s, c));
+        value *rest = first  ? b_cmp(s, OP_le, b_dim(s, dim_add(dt, c, one)), p)
+                      : last ? b_cmp(s, OP_le, p, b_dim(s, dim_sub(dt, c, one)))
+                             : b_cmp(s, OP_ne, p, b_dim(s, c));
         env in = *e, out = *e;
         in.demand = b_and(s, in.demand, rest);
         out.demand = b_and(s, out.demand, b_not(s, rest));
@@ -339,6 +347,7 @@ tv tensor_read(env *e, tensor *t, const ast_index *index, span at)
             if (t->sig == P_BAD)
                 return tv_poison(at);
             s->met_unknown++;
+            s->unknown_others += t != s->inferring;
             if (!s->trial) {
                 diag *d = diag_error(s->ds, at, "the shape of %s depends on itself", t->name);
                 diag_help(d, "declare it: `%s: [T, H]`", t->name);
@@ -364,10 +373,11 @@ tv tensor_read(env *e, tensor *t, const ast_index *index, span at)
     for (uint32_t i = 0; i < t->n_axes; i++)
         n_parts += t->axes[i].n;
     if (n_items > n_parts) {
-        diag *d = diag_error(s->ds, at, "%s has %u ax%s, here are %u indices", t->name, n_parts,
-                             n_parts == 1 ? "is" : "es", n_items);
+        diag *d = diag_error(s->ds, at, "%s takes %u ind%s, here %s %u", t->name, n_parts,
+                             n_parts == 1 ? "ex" : "ices", n_items == 1 ? "is" : "are", n_items);
         diag_note(d, t->declared ? t->declared_at : t->at, "%s is %s", t->name,
-                  n_parts ? axes_show(s, t->axes, t->n_axes) : "a single number");
+                  axes_show(s, t->axes, t->n_axes));
+        diag_help(d, n_parts ? "leave out the last ones" : "read it without brackets");
         return tv_poison(at);
     }
     ix_list avoid = {0};
@@ -384,7 +394,7 @@ tv tensor_read(env *e, tensor *t, const ast_index *index, span at)
         for (uint32_t k = 0; k < ax->n; k++, p++) {
             item_value iv = {0};
             const ast_item *it = p < n_items ? &index->items[p] : NULL;
-            if (!item_position(e, t, it, ax->d[k], ax->lo, &avoid, &iv))
+            if (!item_position(e, t, it, ax->d[k], axis_lo(ax, k), &avoid, &iv))
                 return s->trial ? (tv){.kind = TV_UNKNOWN, .at = at} : tv_poison(at);
             pos[p] = iv.v;
             support = b_and(s, support, iv.support);

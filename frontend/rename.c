@@ -86,7 +86,7 @@ bool rename_step(sema *s, order *o, tensor *t, uint32_t pos, const ix *step)
     renaming r = {.s = s, .o = o, .a = t->ix[pos], .b = step};
     r.n_memo = (uint32_t)s->g->values.n;
     r.memo = ARENA_ARRAY(s->a, value *, r.n_memo + 1);
-    if (dims_resolve(s, r.a->extent) != dims_resolve(s, step->extent))
+    if (!dims_same(s, r.a->extent, step->extent))
         return false;
     t->body = rename_value(&r, t->body);
     const ix **ixs = ARENA_ARRAY(s->a, const ix *, t->n_ix);

@@ -5,12 +5,12 @@
  *
  *   1. module.c, instance.c   declarations, imports; a call makes an instance: a function with its
  * dims, arguments, params and parts bound
- *   2. dims.c, ranges.c       sizes: unification of axes, ranges of indices
+ *   2. dims.c, fixed.c, ranges.c   sizes: unification of axes, fixed ones, ranges of indices
  *   3. expr.c, call.c, read.c, tensor.c   expressions to graph values. A tensor defined by
  * equations is read through a placeholder (an OP_history of a number of its own), so order does not
  * matter
  *   4. order.c, to_ir.c       which tensors depend on which: cycles become scans; the final graph
- * is built anew
+ * is built anew, and causal.c proves of a recurrence that it is one
  *
  * An expression's value is a `tv`: a graph value, the axes it still has, and its support (where it
  * is present). */
@@ -35,7 +35,7 @@ struct axis {
     uint32_t n;
     const struct ix **ix; /* one per part; in a type without values: NULL */
     const dim **d;        /* sizes, as far as known when made: compare with dims_same */
-    const dim *lo;        /* first value of the (single) part; NULL: 0 */
+    const dim **lo;       /* first value of each part, NULL: 0; NULL: all 0 */
     uint32_t n_join;      /* joined: the pieces in order, each an axis without indices */
     axis *join;
 };
@@ -134,6 +134,7 @@ struct tensor {
     value *support;       /* over the same indices; NULL: everywhere */
     bool weight;
     bool is_root;      /* stored as a result */
+    bool is_input;     /* step.c: an input with steps, as a tensor */
     VEC(access) reads; /* made while the body was elaborated */
 };
 
@@ -201,6 +202,9 @@ struct inst {
     value *demand;         /* the predicate under which the call counts */
     struct dimscope *dims; /* names to symbols; shared by all instances of one call site */
     VEC(entity) names;
+    uint32_t *name_slots; /* where there are many: hash of a name -> its place + 1 */
+    uint32_t n_slots;
+    size_t n_hashed;
     uint32_t n_results;
     tensor **results;
     VEC(tensor *) locals;
@@ -228,6 +232,7 @@ typedef struct env {
     value *demand;          /* NULL: always */
     bool else_at_hand;      /* a read outside its tensor is absent, not an error */
     tensor *reader;         /* whose reads are recorded; NULL in trials */
+    uint32_t n_targets;     /* of the equation, where it has several */
     const tensor *defining; /* its own axes say nothing about the ranges of its equation */
 } env;
 
@@ -245,11 +250,21 @@ struct sema {
     const frontend_options *o;
     VEC(ast_file *) files;
     VEC(const ast_decl *) decls; /* all functions and constants of all files, by first come */
-    graph *g;                    /* of the entry being elaborated: scratch */
-    unsigned merge;              /* > 0: sizes of the entry may be made one */
-    unsigned trial;              /* > 0: shapes are being inferred, messages are muted */
-    unsigned met_unknown;        /* counts TV_UNKNOWN reads */
-    unsigned loose_reads;        /* counts reads whose range was not proved; see expr_product */
+    uint32_t *decl_slots;        /* hash of a name -> its place in decls + 1 */
+    uint32_t n_decl_slots;
+    size_t n_hashed;
+    VEC(struct global {
+        progress state;
+        struct entity *known;
+    })
+    globals;                 /* by place in decls: constants evaluated for the entry */
+    graph *g;                /* of the entry being elaborated: scratch */
+    unsigned merge;          /* > 0: sizes of the entry may be made one */
+    unsigned trial;          /* > 0: shapes are being inferred, messages are muted */
+    const tensor *inferring; /* whose shape is being inferred, innermost */
+    unsigned unknown_others; /* counts unknown reads of other tensors than that one */
+    unsigned met_unknown;    /* counts TV_UNKNOWN reads */
+    unsigned loose_reads;    /* counts reads whose range was not proved; see expr_product */
     VEC(tensor *) tensors;
     VEC(inst *) insts;
     VEC(struct site {
@@ -265,6 +280,12 @@ struct sema {
         span at;
     })
     binds; /* dims solved so far */
+    VEC(struct fixed {
+        const char *sym;
+        const char *name; /* of the top level, for all functions; NULL: of one instance */
+        const dim *value; /* a constant */
+    })
+    fixed; /* dims known when compiling; see fixed.c */
     VEC(struct pending) pending;
     VEC(const char *) rigid; /* symbols the entry's own inputs and params carry */
     VEC(struct poolix {
@@ -280,7 +301,11 @@ struct sema {
         tensor *t;
     })
     owners;
+    span here; /* the expression being elaborated, for sizes that are settled later */
     uint32_t n_ph;
+    unsigned depth;                /* sema_enter */
+    size_t n_calls;                /* instances made for the entry */
+    bool exhausted;                /* a limit was met and reported: no more work */
     bool *used_define;             /* one per -D */
     VEC(const ast_decl *) reached; /* functions some entry calls */
 };
@@ -310,7 +335,8 @@ bool pred_implies_le(sema *s, value *pred, value *a, value *b, int64_t slack); /
 
 /* --- dims.c --- */
 const dim *dims_resolve(sema *s, const dim *d);
-bool dims_same(sema *s, const dim *a, const dim *b);
+bool dims_is_unknown(const sema *s, const char *sym);     /* may still be bound */
+bool dims_choosable(sema *s, const dim *a, const dim *b); /* one number, may be made one name */
 bool dims_unify(sema *s, const dim *a,
                 const dim *b); /* makes them equal if it can; false: contradiction */
 void dims_defer(sema *s, const dim *a, const dim *b, span a_at, span b_at);
@@ -318,14 +344,31 @@ void dims_settle(sema *s, bool last); /* retries what was deferred; last: equal 
 const char *dims_show(sema *s, const dim *d);
 const dim *dims_of_name(inst *in, const char *name, span at); /* makes a symbol where new */
 const dim *dims_find(inst *in, const char *name);             /* NULL: none of that name yet */
+const dim *dims_new_symbol(inst *in, const char *name, const char **sym);
 void dims_bind(inst *in, const char *name, const dim *d);
 const dim *dims_eval(inst *in, const ast_expr *e); /* NULL after a message */
 bool axes_of_type(inst *in, const ast_type *t, uint32_t *n, axis **axes);
 const dim *axis_size(sema *s, const axis *a);
+const dim *axis_lo(const axis *a, uint32_t part); /* NULL: 0 */
+void axis_set_lo(sema *s, axis *a, uint32_t part, const dim *lo);
 dtype dtype_of(sema *s, ast_scalar sc);
 store_type store_of(sema *s, ast_scalar sc);
 const char *axes_show(sema *s, const axis *axes, uint32_t n);
 const frontend_define *find_define(sema *s, const char *name);
+
+/* --- fixed.c: d without fixed names: for proofs, numbers and the final graph, never for the
+ * meeting of axes --- */
+const dim *dims_value(sema *s, const dim *d);          /* NULL: no size, such as 7/2 */
+const dim *dims_final(sema *s, const dim *d, span at); /* never NULL: a message, and 1 */
+const dim *dims_fixed(const sema *s, const char *sym); /* its number; NULL: not fixed */
+const dim *dims_of_top(inst *in, const char *name, const dim *value); /* `dim L = 8` of a file */
+bool dims_fix(inst *in, const char *name, const dim *value); /* false: it is something else */
+bool dims_const(sema *s, const dim *d, int64_t *c);
+bool dims_equal(sema *s, const dim *a, const dim *b); /* one number, whatever the names */
+bool dims_le(sema *s, const dim *a, const dim *b);    /* for all values of the symbols */
+bool dims_lt(sema *s, const dim *a, const dim *b);
+/* Two names are the same as names, anything else as numbers. */
+bool dims_same(sema *s, const dim *a, const dim *b);
 
 /* --- ranges.c --- */
 const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_avoid,
@@ -336,6 +379,7 @@ void tv_ixs(const tv *v, ix_list *out, arena *a);   /* free and axis indices of 
 /* The range of index `name` from how the syntax uses it: axes indexed by it bare. */
 bool range_from_uses(env *e, const char *name, const ast_expr *const *where_used, size_t n, span at,
                      const dim **extent, const dim **lo, bool report);
+void index_shadows(inst *in, const char *name, span at, span first, const char *what);
 /* Binds the items of a binder (`j in S`, `j <= t`, `j`): new scopes and the condition they add. */
 bool bind_items(env *e, const ast_index *items, const ast_expr *const *bodies, size_t n_bodies,
                 const struct ix ***bound, uint32_t *n_bound, const dim ***los, value **cond);
@@ -349,6 +393,9 @@ tv tensor_read(env *e, tensor *t, const ast_index *index, span at); /* index NUL
 tv tensor_read_at(env *e, tensor *t, value *const *part_index, value *const *part_support, span at);
 
 /* --- expr.c, call.c, align.c --- */
+/* One level deeper into definitions that need each other; false after a message (the first time).
+ * The caller leaves it by s->depth--. */
+bool sema_enter(sema *s, span at);
 tv elab(env *e, const ast_expr *x);
 tv elab_component(env *e, const ast_expr *x,
                   uint32_t k); /* of an expression with several results */
@@ -371,6 +418,10 @@ tv join_values(env *e, tv *parts, uint32_t n, span at);
 tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, span at);
 const char *nearest_name(env *e, const char *name);
 
+/* --- words.c --- */
+const char *op_word(op_id op);
+const char *dtype_word(dtype d);
+
 /* --- instance.c --- */
 entity *inst_find(inst *in, const char *name); /* locals of the instance only */
 bool lookup(env *e, const char *name, entity *out);
@@ -379,6 +430,7 @@ inst *inst_call(env *e, funcref *f, const ast_expr *site, const ast_arg *args, s
 void inst_declare(inst *in);
 void inst_check(inst *in); /* elaborates every equation for its messages */
 funcref *funcref_of(env *e, const ast_expr *x);
+const char *funcref_name(const funcref *f);
 tv inst_mask_result(env *e, tensor *t, tv v); /* absent where `until` has ended the row */
 tv elab_own_operator(env *e, const ast_expr *x, funcref *f,
                      const ast_index *items); /* own normaliser, reducer */
@@ -392,6 +444,7 @@ bool bind_entry_argument(inst *in, funcref *f, const ast_formal *fm);
 bool bind_entry_name(inst *in, const arg_binding *b);
 bool input_formal(inst *in, const ast_formal *f); /* an entry's input as a leaf of the graph */
 bool mentions_dim(const ast_decl *d, const char *name); /* in a type or a range */
+span dim_place(const inst *in, const char *name); /* where a type of the function names it first */
 void bind_formal(inst *in, const ast_formal *f, tv v);
 tv default_value(inst *in, const ast_formal *fm);
 tv take_result(env *e, inst *in, uint32_t k, uint32_t n_mapped, axis *mapped, span at);
@@ -399,8 +452,4 @@ tv take_result(env *e, inst *in, uint32_t k, uint32_t n_mapped, axis *mapped, sp
 /* --- until.c --- */
 tensor *make_alive(inst *in, const ast_stmt *until);
 void finish_until(inst *in);
-
-/* --- order.c, to_ir.c --- */
-graph *to_ir(sema *s, module *m, inst *entry, const ast_decl *model);
-
 #endif

@@ -73,6 +73,7 @@ static tv rhs_value(tensor *t, const equation *q, const left *l, uint32_t n_left
 {
     sema *s = t->in->s;
     env e = {.in = t->in, .demand = t->in->demand, .reader = real_thing ? t : NULL};
+    e.n_targets = q->stmt ? (uint32_t)q->stmt->n_targets : 0;
     for (uint32_t i = 0; i < n_left; i++)
         if (l[i].kind == LEFT_FREE)
             e.indices = push_index(s, e.indices, l[i].name, ixs[i], los[i], l[i].at);
@@ -80,7 +81,10 @@ static tv rhs_value(tensor *t, const equation *q, const left *l, uint32_t n_left
     for (uint32_t i = 0; i < q->n_path && v.kind == TV_VALUE; i++)
         v = split_last(&e, v, q->path[i].part, q->path[i].of, q->path[i].join, q->stmt->e->at);
     if (v.kind == TV_FUNC) {
-        diag_error(s->ds, v.at, "a function is not a value here");
+        diag *d = diag_error(s->ds, v.at, "%s is a function, not a value", funcref_name(v.f));
+        if (v.f->decl)
+            diag_note(d, v.f->decl->name.at, "%s is defined here", funcref_name(v.f));
+        diag_help(d, "call it: `%s(...)`", funcref_name(v.f));
         return tv_poison(v.at);
     }
     return v;
@@ -111,22 +115,31 @@ static bool infer(tensor *t, const equation *q, bool whole_axis_known, const dim
             ixs[i] = pool_ix(s, ext, avoid.v, avoid.n, l[i].name);
             vec_push(s->a, &avoid, ixs[i]);
             los[i] = lo;
-            ax[i].lo = lo;
+            axis_set_lo(s, &ax[i], 0, lo);
             ax[i].d[0] = ext;
         } else {
             ax[i].d[0] = dim_const(s->g->dims, 1);
-            ax[i].lo = l[i].at_dim;
+            axis_set_lo(s, &ax[i], 0, l[i].at_dim);
         }
         if (whole_axis_known && i == tile_part) {
             ax[i].d[0] = whole;
             ax[i].lo = NULL;
         }
     }
+    const tensor *outer = s->inferring;
+    unsigned others = s->unknown_others;
+    s->inferring = t;
     s->trial++;
     s->ds->muted++;
     tv v = rhs_value(t, q, l, n, ixs, los, false);
     s->ds->muted--;
     s->trial--;
+    s->inferring = outer;
+    if (v.kind == TV_UNKNOWN && others == s->unknown_others && n > 0) {
+        /* only its own earlier steps are unknown, `S[t, d] = S[t-1, d] + ...`: they have no further
+         * axes */
+        v = tv_value(b_zero(s, s->o->real), v.at);
+    }
     if (v.kind != TV_VALUE)
         return false;
     t->dt = v.v->dt;
@@ -140,12 +153,32 @@ static bool infer(tensor *t, const equation *q, bool whole_axis_known, const dim
     return true;
 }
 
+/* The axes of a piece of a tensor: n positions from lo on of one part. */
+static axis *axes_of_piece(sema *s, const axis *axes, uint32_t n_axes, uint32_t part, const dim *lo,
+                           const dim *n)
+{
+    axis *out = ARENA_ARRAY(s->a, axis, n_axes);
+    for (uint32_t i = 0, first = 0; i < n_axes; first += axes[i++].n) {
+        axis *x = &out[i];
+        *x = axes[i];
+        if (part < first || part >= first + x->n)
+            continue;
+        const dim **d = ARENA_ARRAY(s->a, const dim *, x->n);
+        for (uint32_t k = 0; k < x->n; k++)
+            d[k] = k == part - first ? n : axes[i].d[k];
+        x->d = d;
+        axis_set_lo(s, x, part - first, lo);
+        x->n_join = 0;
+    }
+    return out;
+}
+
 static bool sig_of_whole(tensor *t)
 {
     sema *s = t->in->s;
     dims *dt = s->g->dims;
     /* the size along the tiles, then any tile's other axes */
-    const dim *total = dim_const(dt, 0), *lo = t->tiles.v[0]->axes[0].lo;
+    const dim *total = dim_const(dt, 0), *lo = axis_lo(&t->tiles.v[0]->axes[0], 0);
     for (size_t i = 0; i < t->tiles.n; i++)
         total = dim_add(dt, total, t->tiles.v[i]->axes[0].d[0]);
     bool ok = false;
@@ -179,16 +212,25 @@ static bool sig_of_whole(tensor *t)
     ICE_UNLESS(along);
     int64_t c;
     if (t->declared && !dims_unify(s, along->d[along_part], total)) {
-        diag *g = diag_error(s->ds, t->at, "the equations of %s cover %s rows, its type says %s",
-                             t->name, dims_show(s, total), dims_show(s, along->d[along_part]));
+        diag *g = diag_error(s->ds, vec_last(&t->tiles)->at,
+                             "the equations of %s cover %s rows, its type says %s", t->name,
+                             dims_show(s, total), dims_show(s, along->d[along_part]));
         diag_note(g, t->declared_at, "%s is declared here", t->name);
+        diag_help(g, "define every row once, and no more");
+        t->sig = P_BAD;
         return false;
     }
-    if (along->n == 1 && !(dim_is_const(lo, &c) && c == 0) && !t->declared)
-        along->lo = lo;
-    else if (!(dim_is_const(lo, &c) && c == 0)) {
-        diag_error(s->ds, t->at, "the first equation of %s begins at %s, not at 0", t->name,
-                   dims_show(s, lo));
+    bool from_0 = dims_const(s, lo, &c) && c == 0;
+    if (!from_0 && !t->declared) {
+        axis_set_lo(s, along, along_part, lo);
+    } else if (!from_0) {
+        diag *g =
+            diag_error(s->ds, t->tiles.v[0]->at, "the first equation of %s begins at %s, not at 0",
+                       t->name, dims_show(s, lo));
+        if (t->declared)
+            diag_note(g, t->declared_at, "%s is declared here", t->name);
+        diag_help(g, "define every row once, from row 0 on");
+        t->sig = P_BAD;
         return false;
     }
     give_ix(t);
@@ -197,19 +239,8 @@ static bool sig_of_whole(tensor *t)
         axis range = p->axes[0];
         p->dt = t->dt;
         p->n_axes = t->n_axes;
-        p->axes = ARENA_ARRAY(s->a, axis, t->n_axes);
-        for (uint32_t k = 0, at = 0; k < t->n_axes; k++) {
-            p->axes[k] = t->axes[k];
-            if (t->tile_axis >= at && t->tile_axis < at + t->axes[k].n) {
-                const dim **sizes = ARENA_ARRAY(s->a, const dim *, t->axes[k].n);
-                memcpy(sizes, t->axes[k].d, t->axes[k].n * sizeof *sizes);
-                sizes[t->tile_axis - at] = range.d[0];
-                p->axes[k].d = sizes;
-                p->axes[k].lo = t->axes[k].n == 1 ? range.lo : NULL;
-                p->axes[k].n_join = 0;
-            }
-            at += t->axes[k].n;
-        }
+        p->axes =
+            axes_of_piece(s, t->axes, t->n_axes, t->tile_axis, axis_lo(&range, 0), range.d[0]);
         give_ix(p);
         p->declared = NULL;
         set_placeholder(p);
@@ -227,20 +258,8 @@ static bool sig_of_boundary(tensor *t)
         return false;
     t->dt = p->dt;
     t->n_axes = p->n_axes;
-    t->axes = ARENA_ARRAY(s->a, axis, p->n_axes);
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < p->n_axes; i++) {
-        t->axes[i] = p->axes[i];
-        if (t->parent_part >= at && t->parent_part < at + p->axes[i].n) {
-            const dim **d = ARENA_ARRAY(s->a, const dim *, p->axes[i].n);
-            memcpy(d, p->axes[i].d, p->axes[i].n * sizeof *d);
-            d[t->parent_part - at] = dim_const(s->g->dims, 1);
-            t->axes[i].d = d;
-            t->axes[i].lo = p->axes[i].n == 1 ? t->parent_at : NULL;
-            t->axes[i].n_join = 0;
-        }
-        at += p->axes[i].n;
-    }
+    t->axes = axes_of_piece(s, p->axes, p->n_axes, t->parent_part, t->parent_at,
+                            dim_const(s->g->dims, 1));
     give_ix(t);
     set_placeholder(t);
     t->sig = P_DONE;
@@ -265,7 +284,8 @@ static bool infer_from_boundaries(tensor *t)
             ok = free_range(t, &t->eqs.v[0], &l[k], NULL, NULL, false, &ext, &lo, false);
             if (!ok)
                 break;
-            ax[k] = (axis){.at = l[k].at, .n = 1, .lo = lo};
+            ax[k] = (axis){.at = l[k].at, .n = 1};
+            axis_set_lo(s, &ax[k], 0, lo);
             ax[k].d = ARENA_ARRAY(s->a, const dim *, 1);
             ax[k].d[0] = ext;
         }
@@ -325,11 +345,14 @@ bool tensor_sig(tensor *t)
         if (ok && t->dt == DT_NONE)
             t->dt = s->o->real;
     }
+    if (!ok && t->sig == P_BAD)
+        return false;
     if (!ok) {
         t->sig = P_NEW;
         if (outermost) {
             /* say why: elaborate once more, aloud */
             size_t errors = s->ds->n_errors;
+            bool follows = false;
             t->sig = P_BUSY;
             uint32_t n;
             const equation *q = t->tiles.n ? &t->tiles.v[0]->eqs.v[0] : &t->eqs.v[0];
@@ -351,10 +374,10 @@ bool tensor_sig(tensor *t)
                             los[i] = lo;
                         }
                     }
-                if (have)
-                    rhs_value(t, q, l, n, ixs, los, false);
+                follows = !have || rhs_value(t, q, l, n, ixs, los, false).kind == TV_POISON;
             }
-            if (s->ds->n_errors == errors) {
+            follows = follows && errors > 0; /* from what was reported of something it reads */
+            if (s->ds->n_errors == errors && !follows) {
                 diag *d = diag_error(s->ds, t->at, "the shape of %s cannot be inferred", t->name);
                 diag_help(d, "declare it: `%s: [T, H]`", t->name);
             }
@@ -372,36 +395,42 @@ bool tensor_sig(tensor *t)
 
 /* --- bodies --- */
 
-/* The indices of t's axes for the left side's items, in order; the rest are left over. */
+/* The indices of t's axes for the left side's items, in order, and the axes left over: of a packed
+ * axis the parts without an item. */
 static bool left_to_axes(tensor *t, const left *l, uint32_t n, const ix **ixs, const dim **los,
-                         uint32_t *first_rest)
+                         uint32_t *n_rest, axis **rest)
 {
     sema *s = t->in->s;
-    uint32_t item = 0, i = 0;
-    for (; i < t->n_axes && item < n; i++)
-        for (uint32_t k = 0; k < t->axes[i].n && item < n; k++, item++) {
+    uint32_t item = 0;
+    *n_rest = 0;
+    *rest = ARENA_ARRAY(s->a, axis, t->n_axes);
+    for (uint32_t i = 0; i < t->n_axes; i++) {
+        uint32_t k = 0;
+        for (; k < t->axes[i].n && item < n; k++, item++) {
             ixs[item] = t->axes[i].ix[k];
-            los[item] = t->axes[i].lo;
+            los[item] = axis_lo(&t->axes[i], k);
             if (l[item].kind == LEFT_FREE && l[item].offset)
                 los[item] = dim_sub(s->g->dims, los[item] ? los[item] : dim_const(s->g->dims, 0),
                                     l[item].offset);
-            if (k + 1 < t->axes[i].n && item + 1 == n) {
-                diag *d = diag_error(s->ds, l[item].at,
-                                     "axis (%s) of %s needs an index for each of its parts",
-                                     axes_show(s, &t->axes[i], 1), t->name);
-                diag_help(d, "write `%s[..., i, j]`", t->name);
-                return false;
-            }
         }
+        if (k == t->axes[i].n)
+            continue;
+        axis *left_over = &(*rest)[(*n_rest)++];
+        *left_over = t->axes[i];
+        left_over->n -= k;
+        left_over->ix += k;
+        left_over->d += k;
+        left_over->lo += left_over->lo ? k : 0;
+    }
     if (item < n) {
-        diag *d =
-            diag_error(s->ds, l[item].at, "%s has %u axes, here are %u indices", t->name, item, n);
+        diag *d = diag_error(s->ds, l[item].at, "%s takes %u ind%s, here %s %u", t->name, item,
+                             item == 1 ? "ex" : "ices", n == 1 ? "is" : "are", n);
         if (t->declared)
             diag_note(d, t->declared_at, "%s is declared %s", t->name,
                       axes_show(s, t->axes, t->n_axes));
+        diag_help(d, "leave out the last ones, or declare %s with more axes", t->name);
         return false;
     }
-    *first_rest = i;
     return true;
 }
 
@@ -431,12 +460,13 @@ bool tensor_define(tensor *t)
         return ok;
     }
     const equation *q = &t->eqs.v[0];
-    uint32_t n, rest = 0;
+    uint32_t n, n_rest = 0;
+    axis *rest = NULL;
     left *l = left_items(t->in, q->target, &n);
     ok = n != UINT32_MAX;
     const ix **ixs = ARENA_ARRAY(s->a, const ix *, ok ? n : 0);
     const dim **los = ARENA_ARRAY(s->a, const dim *, ok ? n : 0);
-    if (!ok || !left_to_axes(t, l, n, ixs, los, &rest)) {
+    if (!ok || !left_to_axes(t, l, n, ixs, los, &n_rest, &rest)) {
         t->def = P_BAD;
         return false;
     }
@@ -449,18 +479,23 @@ bool tensor_define(tensor *t)
     }
     env e = {.in = t->in, .demand = t->in->demand};
     span here = rhs_of(q)->at;
-    if (!fit_axes(&e, &v, t->axes + rest, t->n_axes - rest, here,
-                  t->declared ? t->declared_at : t->at, t->name)) {
+    const char *what = n ? arena_printf(s->a, "%s[...]", t->name) : t->name;
+    s->here = here;
+    if (!fit_axes(&e, &v, rest, n_rest, here, t->declared ? t->declared_at : t->at, what)) {
         t->def = P_BAD;
         return false;
     }
     if (t->dt != DT_BOOL && t->dt != DT_I64 && v.v->dt == DT_I64)
         v = to_real(&e, v);
     if (v.v->dt != t->dt) {
-        static const char *const word[] = {"nothing", "real", "real", "int", "bool"};
-        diag *d = diag_error(s->ds, here, "%s is %s, but this is %s", t->name, word[t->dt],
-                             word[v.v->dt]);
-        if (t->declared)
+        bool hidden = t->name[0] == '('; /* an equation of `until` */
+        diag *d = hidden ? diag_error(s->ds, here, "`until` needs a condition, this is %s",
+                                      dtype_word(v.v->dt))
+                         : diag_error(s->ds, here, "%s is %s, but this is %s", t->name,
+                                      dtype_word(t->dt), dtype_word(v.v->dt));
+        if (hidden)
+            diag_help(d, "compare it with something: `until ids[t] == EOS`");
+        else if (t->declared)
             diag_note(d, t->declared_at, "%s is declared here", t->name);
         if (t->dt == DT_I64)
             diag_help(d, "floor, round and ceil make an int of a real");

@@ -121,6 +121,7 @@ tensor *make_alive(inst *in, const ast_stmt *until)
             step = &d->results[i].type;
     if (!step) {
         diag *g = diag_error(s->ds, at, "`until` needs a result with a step axis");
+        diag_note(g, d->name.at, "%s has none", d->name.s);
         diag_help(g, "name the results with their axes: `-> (ids: int[T])`");
         return NULL;
     }
@@ -157,7 +158,7 @@ void finish_until(inst *in)
     const char *t = intern(s->names, "(t)");
     ast_expr *call = node(s, AST_CALL, at);
     call->a = node(s, AST_INDEX, at);
-    call->a->a = name_of(s, intern(s->names, "count"), at);
+    call->a->a = name_of(s, intern(s->names, "(count)"), at);
     call->a->index = index_of(s, name_of(s, t, at), at);
     call->n = 1;
     call->args = ARENA_NEW(s->a, ast_arg);

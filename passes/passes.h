@@ -42,5 +42,7 @@ bool passes_run(graph *g, diags *ds, const pass_options *o);
 
 /* graph -> kernel: the last step before the backend. NULL after reporting to ds. */
 kernel *schedule(arena *a, const graph *g, diags *ds);
+/* step graph -> step kernel: two bodies, one to begin and one that goes some steps on. */
+kernel *schedule_step(arena *a, const graph *step_graph, diags *ds);
 
 #endif

@@ -9,8 +9,6 @@
 
 enum { MAX_NESTED_SCANS = 64 };
 
-static void emit_region(sched *s, uint32_t home);
-
 static frame frame_here(sched *s)
 {
     return new_frame(s, s->steps);
@@ -67,24 +65,25 @@ void emit_value(sched *s, const value *v)
 /* A copy: v at each place of a buffer whose axes stand for those indices. */
 typedef struct copy {
     const value *v;
-    const kbuf *buf;
-    const ix *const *axes;
+    plan to; /* buf, axes, ring */
 } copy;
 
 static void put_copy(sched *s, frame *f, void *ctx)
 {
     const copy *c = ctx;
-    const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, c->buf->rank);
-    for (uint32_t i = 0; i < c->buf->rank; i++)
-        index[i] = bound_value(f, c->axes[i]);
-    ks_store(s->k, s->at, c->buf, index, sx(s, f, c->v));
+    const kbuf *buf = c->to.buf;
+    const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, buf->rank);
+    for (uint32_t i = 0; i < buf->rank; i++)
+        index[i] = bound_value(f, c->to.axes[i]);
+    fit_index(s, &c->to, index);
+    ks_store(s->k, s->at, buf, index, sx(s, f, c->v));
 }
 
 static void emit_copy(sched *s, copy c, const char *note)
 {
     frame f = frame_here(s);
     scope o = scope_open(s, s->at);
-    nest n = {.ix = c.axes, .n = c.buf->rank, .body = put_copy, .ctx = &c, .note = note};
+    nest n = {.ix = c.to.axes, .n = c.to.buf->rank, .body = put_copy, .ctx = &c, .note = note};
     n.body_of = s->plan[history_of(c.v)->id].stored ? NULL : c.v;
     run_nest(s, &f, &n);
     scope_close(s, o);
@@ -97,14 +96,26 @@ static void emit_append(sched *s, const value *v)
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, p->buf->rank);
     for (uint32_t i = 0; i < p->buf->rank; i++)
         axes[i] = p->axes[i] == h->bound[0] ? v->bound[0] : p->axes[i];
-    emit_copy(s, (copy){.v = v->args[1], .buf = p->buf, .axes = axes}, note_of(s, v));
+    copy c = {.v = v->args[1], .to = *p};
+    c.to.axes = axes;
+    emit_copy(s, c, note_of(s, v));
 }
 
-static void emit_region(sched *s, uint32_t home)
+void emit_output(sched *s, size_t result)
+{
+    const out *o = &s->outs[result];
+    if (!o->done)
+        emit_copy(s, (copy){.v = o->v, .to = {.buf = output_buf(s, result), .axes = o->axes}},
+                  NULL);
+}
+
+void emit_region(sched *s, uint32_t home)
 {
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         if (s->home[v->id] != home || is_leaf(v))
+            continue;
+        if (v == s->step_scan)
             continue;
         if (v->op == OP_scan)
             emit_scan(s, v);
@@ -115,12 +126,43 @@ static void emit_region(sched *s, uint32_t home)
     }
 }
 
+/* What the outputs hold. In a step kernel what stands behind the scan of the steps is done with. */
+static void find_outs(sched *s)
+{
+    s->outs = ARENA_ARRAY(s->scratch, out, s->g->results.n);
+    for (size_t i = 0; i < s->g->results.n; i++) {
+        const graph_result *r = &s->g->results.v[i];
+        step_output o = {.v = r->v, .axes = r->axes, .step_axis = -1};
+        if (s->step_scan && !graph_step_output(s->g, s->scratch, &s->live, r, &o))
+            ice("the output %s of a step graph", r->name);
+        s->outs[i] = (out){.v = o.v, .axes = o.axes, .step_axis = o.step_axis};
+    }
+    if (!s->step_scan)
+        return;
+    bool *behind = ARENA_ARRAY(s->scratch, bool, s->g->values.n);
+    size_t n = 0;
+    for (size_t i = 0; i < s->live.n; i++) {
+        const value *v = s->live.v[i];
+        for (uint32_t k = 0; k < v->n_args; k++)
+            behind[v->id] = behind[v->id] || behind[v->args[k]->id] || v->args[k] == s->step_scan;
+        if (!behind[v->id])
+            s->live.v[n++] = s->live.v[i];
+    }
+    s->live.n = n;
+}
+
 static void schedule_in(void *ctx, arena *scratch)
 {
     sched *s = ctx;
     s->scratch = scratch;
     graph_live(s->g, scratch, &s->live);
     s->home = graph_homes(s->g, scratch, &s->live);
+    s->step_scan = graph_step_scan(s->g, &s->live);
+    if (!s->k->rows)
+        s->step_scan = NULL; /* a step graph as an ordinary one */
+    if (s->step_scan)
+        s->step_axis = graph_step_axes(s->g, scratch, &s->live);
+    find_outs(s);
     s->range = range_new(scratch, s->g, &s->live);
     s->plan = ARENA_ARRAY(scratch, plan, s->g->values.n);
     s->memos = ARENA_ARRAY(scratch, memo *, s->g->values.n);
@@ -132,16 +174,27 @@ static void schedule_in(void *ctx, arena *scratch)
     s->at = &s->k->body;
     plan_values(s);
     emit_region(s, 0);
-    for (size_t i = 0; i < s->g->results.n; i++) {
-        const graph_result *r = &s->g->results.v[i];
-        if (!s->output_done[i])
-            emit_copy(s, (copy){.v = r->v, .buf = output_buf(s, i), .axes = r->axes}, NULL);
+    if (s->step_scan) {
+        emit_steps(s);
+        return;
     }
+    for (size_t i = 0; i < s->g->results.n; i++)
+        emit_output(s, i);
+}
+
+static kernel *run(arena *a, const graph *g, kernel *k, diags *ds)
+{
+    sched s = {.g = g, .ds = ds, .k = k, .copies = 1};
+    with_scratch(arena_mem(a), schedule_in, &s);
+    return s.failed ? NULL : k;
 }
 
 kernel *schedule(arena *a, const graph *g, diags *ds)
 {
-    sched s = {.g = g, .ds = ds, .k = kernel_from_signature(a, g), .copies = 1};
-    with_scratch(arena_mem(a), schedule_in, &s);
-    return s.failed ? NULL : s.k;
+    return run(a, g, kernel_from_signature(a, g), ds);
+}
+
+kernel *schedule_step(arena *a, const graph *step_graph, diags *ds)
+{
+    return run(a, step_graph, kernel_from_step_signature(a, step_graph), ds);
 }

@@ -148,12 +148,14 @@ static const kexpr **index_of(sched *s, const frame *f, const value *v, const pl
         if (!index[i])
             ice("index %s of %s has no value here", p->axes[i]->name, name_of(v));
     }
+    fit_index(s, p, index);
     return index;
 }
 
 const kexpr *sx_element(sched *s, const value *v, const kexpr *const *index)
 {
     const plan *p = &s->plan[history_of(v)->id];
+    step_leaf(s, v);
     ICE_UNLESS(p->buf && !p->inexact);
     const kexpr **own = ARENA_ARRAY(s->scratch, const kexpr *, p->buf->rank);
     for (uint32_t i = 0; i < p->buf->rank; i++) {
@@ -162,6 +164,7 @@ const kexpr *sx_element(sched *s, const value *v, const kexpr *const *index)
             k++;
         own[i] = index[k];
     }
+    fit_index(s, p, own);
     return kx_load(s->k, p->buf, own);
 }
 
@@ -262,8 +265,12 @@ static const kexpr *sx_leaf(sched *s, frame *f, const value *v)
         return e;
     }
     case OP_given:
+        step_leaf(s, v->args[0]);
+        if (s->given && s->given[v->args[0]->id])
+            return kx_load(s->k, s->given[v->args[0]->id], NULL);
         return kx_given(s->k, s->plan[v->args[0]->id].buf);
     default:
+        step_leaf(s, v);
         return kx_load(s->k, s->plan[v->id].buf, index_of(s, f, v, &s->plan[v->id]));
     }
 }

@@ -1,6 +1,7 @@
 /* schedule_internal.h: what the files of the scheduler share.
  *
  *   schedule.c         the driver: regions, recurrences, outputs
+ *   schedule_step.c    step kernels: the two bodies, what is kept from step to step
  *   schedule_plan.c    which values get a buffer, and which
  *   schedule_use.c     who uses a value, from where: what the plan is made from
  *   schedule_expr.c    values as scalar expressions at given indices
@@ -32,6 +33,8 @@ typedef struct plan {
         row_form; /* reduce, contract: initialise a row, then add to it; the row is the last axis */
     const kbuf *buf;       /* leaves, stored values and histories */
     const ix *const *axes; /* the index that buf's axis stands for; buf->rank of them */
+    uint32_t ring;         /* a history of steps: buf holds the last `ring` rows; 0: all */
+    uint32_t ring_axis;
 
     uint32_t n_uses;
     bool index_only; /* ints and bools made of indices, dims and constants */
@@ -81,6 +84,13 @@ typedef struct active { /* a conjunct that holds in the code at hand */
     const struct active *up;
 } active;
 
+typedef struct out { /* what an output holds, in terms of the indices bound where it is stored */
+    const value *v;
+    const ix *const *axes;
+    int step_axis; /* step kernels: of the output; -1: none */
+    bool done;     /* v is computed in the output's buffer */
+} out;
+
 typedef struct sched {
     kernel *k;
     const graph *g;
@@ -91,7 +101,15 @@ typedef struct sched {
     uint32_t *home;        /* by value id: graph_homes */
     const value **scan_of; /* by scan number */
     plan *plan;            /* by value id */
-    bool *output_done;     /* by result: its value is computed in the output's buffer */
+    out *outs;             /* by result */
+
+    /* step kernels */
+    const value *step_scan; /* NULL: an ordinary kernel */
+    const int *step_axis;   /* by value id: of inputs with steps, else -1 */
+    bool in_step;           /* the code at hand belongs to the steps, not to the beginning */
+    const kexpr *row;       /* the step at hand, counted from the first of the call */
+    const kbuf **given;     /* by value id: whether an optional input was there at the beginning */
+    bool *kept;             /* by value id: plan.buf is a copy made at the beginning */
 
     uint32_t n_contexts;
 
@@ -123,6 +141,15 @@ bool is_leaf(const value *v); /* no code of its own: constants, indices, inputs 
 int stride_of(const sched *s, const value *v, const ix *i);
 /* How v's history is found: the history value itself, of append and result too. */
 const value *history_of(const value *v);
+
+/* --- step kernels --- */
+void plan_steps(sched *s); /* histories of the steps: how many rows are kept */
+void emit_steps(sched *s);
+/* The input or `given` v is about to be used: in the steps, what the beginning was given is read
+ * from a copy. */
+void step_leaf(sched *s, const value *v);
+/* Index values of the step become places in buf: rows of the call, of a ring. */
+void fit_index(sched *s, const plan *p, const kexpr **index);
 
 /* --- expressions --- */
 frame new_frame(sched *s, const binding *env);
@@ -174,6 +201,8 @@ void run_nest(sched *s, frame *f, const nest *n);
 bool is_active(const sched *s, const frame *f, const value *conjunct);
 
 /* --- loop nests of stored values --- */
+void emit_region(sched *s, uint32_t home);
+void emit_output(sched *s, size_t result); /* its copy, where it is not computed in place */
 void emit_value(sched *s, const value *v);
 void emit_row_form(sched *s, frame *f, const value *v);
 void emit_norm(sched *s, frame *f, const value *v);

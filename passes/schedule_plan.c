@@ -267,8 +267,8 @@ static const ix *const *renamed(sched *s, const value *v, const ix *const *axes,
 
 /* Lets v be computed in buf, whose axes stand for those indices. Through renamings it reaches what
  * they read. */
-static bool place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes,
-                     uint32_t home)
+static plan *place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes,
+                      uint32_t home)
 {
     bool exact = buf->role == KB_TEMP || exact_store(s, buf->store);
     bool alone = true; /* nobody else reads it */
@@ -284,18 +284,18 @@ static bool place_in(sched *s, const value *v, const kbuf *buf, const ix *const 
     plan *p = &s->plan[h->id];
     alone = alone && s->plan[v->id].n_uses == 1;
     if (is_leaf(v) || (OP_HAS(v->op, T_REGION) && !is_history) || p->buf || s->home[v->id] != home)
-        return false;
+        return NULL;
     if (!covers(s, v, axes, buf->rank))
-        return false;
+        return NULL;
     /* A history and a normaliser's row are read while they are made. */
     if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM)))
-        return false;
+        return NULL;
     p->buf = buf;
     p->axes = axes;
     p->stored = true;
     p->depth = 0;
     p->inexact = !exact;
-    return true;
+    return p;
 }
 
 static void make_temp(sched *s, const value *v)
@@ -311,18 +311,37 @@ static void make_temp(sched *s, const value *v)
     }
     if (last)
         axes[n++] = last;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         shape[i] = axes[i]->extent;
+        if (p->ring && axes[i] == v->bound[0]) {
+            p->ring_axis = i;
+            shape[i] = dim_const(s->g->dims, p->ring);
+        }
+    }
     p->buf = kernel_buf(s->k, KB_TEMP, name_of(v), temp_store(s, v->dt), shape, n);
     p->axes = axes;
 }
 
+/* In a step kernel: the row of histories that no step reads, so that it is no history's memory. */
+static bool is_unread_row(const sched *s, const value *row)
+{
+    const value *scan = s->step_scan;
+    for (uint32_t k = 0; k < scan->n_args; k++) {
+        const value *append = scan->args[k];
+        if (append->args[1] == row && !s->plan[append->id].done)
+            return false;
+    }
+    return true;
+}
+
 static void place_outputs(sched *s)
 {
-    s->output_done = ARENA_ARRAY(s->scratch, bool, s->g->results.n);
     for (size_t i = 0; i < s->g->results.n; i++) {
-        const graph_result *r = &s->g->results.v[i];
-        s->output_done[i] = place_in(s, r->v, output_buf(s, i), r->axes, 0);
+        out *o = &s->outs[i];
+        if (!s->step_scan)
+            o->done = place_in(s, o->v, output_buf(s, i), o->axes, 0) != NULL;
+        else if (o->step_axis >= 0 && is_unread_row(s, o->v))
+            o->done = place_in(s, o->v, output_buf(s, i), o->axes, s->step_scan->scan + 1) != NULL;
     }
 }
 
@@ -331,10 +350,24 @@ static void place_row(sched *s, const value *v)
 {
     const value *h = v->args[0];
     const plan *p = &s->plan[h->id];
+    if (s->plan[v->id].done) /* nothing of it is kept */
+        return;
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, p->buf->rank);
     for (uint32_t i = 0; i < p->buf->rank; i++)
         axes[i] = p->axes[i] == h->bound[0] ? v->bound[0] : p->axes[i];
-    s->plan[v->id].done = place_in(s, v->args[1], p->buf, axes, h->scan + 1);
+    plan *placed = place_in(s, v->args[1], p->buf, axes, h->scan + 1);
+    s->plan[v->id].done = placed != NULL;
+    if (placed) {
+        placed->ring = p->ring;
+        placed->ring_axis = p->ring_axis;
+    }
+}
+
+/* A history of a step kernel that no step reads. */
+static bool is_dropped(const sched *s, const value *history)
+{
+    const value *scan = s->scan_of[history->scan];
+    return s->plan[scan->args[history->kind]->id].done;
 }
 
 void plan_values(sched *s)
@@ -345,20 +378,22 @@ void plan_values(sched *s)
         s->plan[v->id].buf = s->k->bufs.v[i];
         s->plan[v->id].axes = v->ix;
     }
+    if (s->step_scan)
+        plan_steps(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         measure(s, v);
-        for (uint32_t k = 0; k < v->n_args; k++)
+        for (uint32_t k = 0; k < v->n_args && !(v->op == OP_append && s->plan[v->id].done); k++)
             s->plan[v->args[k]->id].n_uses++;
         if (v->where)
             s->plan[v->where->id].n_uses++;
     }
     for (size_t i = 0; i < s->g->results.n; i++)
-        s->plan[s->g->results.v[i].v->id].n_uses++;
+        s->plan[s->outs[i].v->id].n_uses++;
     place_outputs(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
-        if (v->op == OP_history && !s->plan[v->id].buf) {
+        if (v->op == OP_history && !s->plan[v->id].buf && !is_dropped(s, v)) {
             make_temp(s, v);
             s->plan[v->id].stored = true;
         }

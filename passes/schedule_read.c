@@ -39,6 +39,18 @@ static const kexpr *open_condition(sched *s, frame *f, const value *v)
     return cond;
 }
 
+/* Inside the branch that open_condition's result opened. */
+static void assume(sched *s, const frame *f, const value *where)
+{
+    conjuncts c = {0};
+    split_conjuncts(s->scratch, where, &c);
+    for (uint32_t i = 0; i < c.n; i++) {
+        active *a = ARENA_NEW(s->scratch, active);
+        *a = (active){.c = c.v[i], .frame = f->id, .up = s->active};
+        s->active = a;
+    }
+}
+
 static bool is_unsafe(const plan *p, uint32_t i)
 {
     return p->unsafe >> (i < 63 ? i : 63) & 1;
@@ -50,16 +62,17 @@ const kexpr *sx_read(sched *s, frame *f, const value *v)
     const plan *p = &s->plan[v->id];
     const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, x->n_ix);
     check_step(s, v);
-    for (uint32_t i = 0; i < x->n_ix; i++)
-        index[i] = sx(s, f, v->args[i + 1]);
     const kexpr *cond = open_condition(s, f, v);
-    if (!cond && !p->unsafe)
-        return source_at(s, x, index);
-
-    kvar *r = new_acc(s, k_zero(s, v->dt), name_of(v));
+    kvar *r = cond || p->unsafe ? new_acc(s, k_zero(s, v->dt), name_of(v)) : NULL;
     scope outer, inner;
-    if (cond)
+    if (cond) {
         open_if(s, cond, &outer);
+        assume(s, f, v->where);
+    }
+    for (uint32_t i = 0; i < x->n_ix; i++) /* an index may be bad where the read does not count */
+        index[i] = sx(s, f, v->args[i + 1]);
+    if (!r)
+        return source_at(s, x, index);
     const kexpr *ok = NULL;
     for (uint32_t i = 0; i < x->n_ix; i++) {
         if (!is_unsafe(p, i))

@@ -301,15 +301,21 @@ static void pass_on(sched *s, const value *v)
 void plan_uses(sched *s)
 {
     for (size_t i = 0; i < s->g->results.n; i++) {
+        const out *o = &s->outs[i];
         user u = {.context = new_context(s), .same = true};
-        u.n_space = s->g->results.v[i].n_axes;
-        use(s, s->g->results.v[i].v, &u);
+        u.n_space = s->g->results.v[i].n_axes - (o->step_axis >= 0);
+        /* what the beginning knows is not computed again for each call */
+        if (s->step_scan && s->home[o->v->id] == 0)
+            u.same = false;
+        use(s, o->v, &u);
     }
     for (size_t i = s->live.n; i-- > 0;) {
         const value *v = s->live.v[i];
         plan *p = &s->plan[v->id];
         if (is_leaf(v) || v->op == OP_history || v->op == OP_result || v->op == OP_scan)
             continue;
+        if (v->op == OP_append && p->done && !p->buf && !s->plan[v->args[0]->id].buf)
+            continue; /* a history that no step reads */
         if (v->op == OP_append) {
             user u = {.v = v, .context = new_context(s), .same = true};
             u.n_space = n_free(s, v->args[1]);

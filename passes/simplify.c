@@ -5,9 +5,10 @@
  * nothing.
  *
  * Constants and comparisons that are decided fold; x * 1, and(p, true), select(c, x, x) and the
- * like become x; a read that changes nothing vanishes and a read of a read becomes one; sums of
- * products become contractions; histories that nothing reads are dropped. x + 0 stays for reals (x
- * may be -0) and so does x * 0 (x may be NaN). Rounds go on until nothing changes. */
+ * like become x; a read that changes nothing vanishes and a read of a read becomes one, as does one
+ * of a row just appended; sums of products become contractions; histories that nothing reads are
+ * dropped. x + 0 stays for reals (x may be -0) and so does x * 0 (x may be NaN). Rounds go on until
+ * nothing changes. */
 #include "passes/simplify_internal.h"
 
 enum { MAX_ROUNDS = 16 };

@@ -1,4 +1,5 @@
-/* simplify_read.c: reads that change nothing, reads of reads, and sums of products. */
+/* simplify_read.c: reads that change nothing, reads of reads and of what was just appended, and
+ * sums of products. */
 #include "passes/simplify_internal.h"
 
 static value *both(graph *g, value *p, value *q)
@@ -64,11 +65,34 @@ static bool stays_inside(graph *g, const value *outer, const value *inner)
     return true;
 }
 
+/* This step's row of a history that has it already: what was appended. */
+static value *appended(graph *g, value *v)
+{
+    const value *x = v->args[0];
+    value *row = x->args[1];
+    const ix *step = x->bound[0], *rows = x->args[0]->bound[0];
+    value **index = ARENA_ARRAY(g->a, value *, x->n_ix);
+    if (row->n_ix != x->n_ix)
+        return v; /* it repeats along an axis, where the read may be out of range */
+    for (uint32_t k = 0; k < row->n_ix; k++) {
+        for (uint32_t j = 0; j < x->n_ix; j++) {
+            if (x->ix[j] == (row->ix[k] == step ? rows : row->ix[k]))
+                index[k] = v->args[j + 1];
+        }
+        bool here = index[k] && index[k]->op == OP_index && index[k]->ix[0] == step;
+        if (!index[k] || (row->ix[k] == step && !here))
+            return v;
+    }
+    return graph_read(g, row, index, v->where);
+}
+
 value *fold_read(graph *g, value *v)
 {
     value *x = v->args[0];
     if (is_identity(v))
         return x;
+    if (x->op == OP_append)
+        return appended(g, v);
     if (x->op != OP_read || !stays_inside(g, v, x))
         return v;
     value **index = ARENA_ARRAY(g->a, value *, x->n_args - 1);

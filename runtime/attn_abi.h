@@ -20,7 +20,7 @@ extern "C" {
 #define ATTN_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
-#define ATTN_ABI_VERSION 1u
+#define ATTN_ABI_VERSION 2u
 
 /* Workspace, prepared and state blocks begin on this boundary; tensors only on their element's. */
 #define ATTN_BLOCK_ALIGN 64
@@ -177,7 +177,7 @@ typedef struct attn_tensor_info {
     attn_role role;
     attn_dtype dtype;
     int32_t flags;
-    int32_t reserved; /* 0 */
+    int32_t step_axis; /* the axis that has one row for each step; -1: none */
     int64_t rank;
     const attn_extent *shape; /* rank of them, outermost first; NULL if rank is 0 */
     const char *source;       /* its name in the weights or inputs file; NULL: same as name */
@@ -206,6 +206,7 @@ typedef struct attn_model_info {
     const attn_tensor_info *tensors;
     int64_t n_checks;
     const attn_check_info *checks;
+    const attn_extent *capacity; /* NULL: there are no _state, _begin, _step; else the most steps */
 } attn_model_info;
 
 /* ---- Entry points -------------------------------------------------------------------------- */
@@ -225,7 +226,20 @@ typedef attn_status attn_run_fn(const int64_t *dims, const void *const *params,
                                 void *const *outputs, void *workspace,
                                 const attn_exec *exec); /* NAME */
 
-/* Recurrences only: NAME_state, NAME_begin, NAME_step. */
+/*
+ * Recurrences only: NAME_state, NAME_begin, NAME_step. One state is one sequence (or batch of them)
+ * on its way. NAME_state gives the bytes of its block, whose dims say how many steps there can be
+ * at most: the dim of the step axis is the capacity. NAME_begin fills the block. NAME_step goes
+ * `rows` steps on: in the tensors that have a step_axis that axis has `rows` elements, the first of
+ * which follows on what was done before; the outputs without one hold what they are after the last
+ * of them. Any cut into calls gives the same results.
+ *
+ * The block copies the dims and what later steps need of the inputs; it points to the parameters
+ * (each tensor, not the struct) and to `prepared`, which must stay where they are. It may be copied
+ * and moved. A step beyond the capacity is refused with ATTN_CAPACITY. Whatever is refused before
+ * the work begins (any status but ATTN_INDEX and ATTN_INT) leaves the state as it was; after those
+ * two it has to begin anew. 0 rows do nothing.
+ */
 typedef size_t attn_state_fn(const int64_t *dims);
 typedef attn_status attn_begin_fn(const int64_t *dims, const void *const *params,
                                   const void *prepared, const void *const *inputs, void *state,
@@ -245,6 +259,7 @@ ATTN_STATIC_ASSERT(offsetof(attn_extent, text) == 16 && sizeof(attn_extent) == 2
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, role) == 8, "attn_tensor_info");
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, dtype) == 12, "attn_tensor_info");
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, flags) == 16, "attn_tensor_info");
+ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, step_axis) == 20, "attn_tensor_info");
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, rank) == 24, "attn_tensor_info");
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, shape) == 32, "attn_tensor_info");
 ATTN_STATIC_ASSERT(offsetof(attn_tensor_info, source) == 40, "attn_tensor_info");
@@ -261,7 +276,8 @@ ATTN_STATIC_ASSERT(offsetof(attn_model_info, n_tensors) == 32, "attn_model_info"
 ATTN_STATIC_ASSERT(offsetof(attn_model_info, tensors) == 40, "attn_model_info");
 ATTN_STATIC_ASSERT(offsetof(attn_model_info, n_checks) == 48, "attn_model_info");
 ATTN_STATIC_ASSERT(offsetof(attn_model_info, checks) == 56, "attn_model_info");
-ATTN_STATIC_ASSERT(sizeof(attn_model_info) == 64, "attn_model_info");
+ATTN_STATIC_ASSERT(offsetof(attn_model_info, capacity) == 64, "attn_model_info");
+ATTN_STATIC_ASSERT(sizeof(attn_model_info) == 72, "attn_model_info");
 
 #ifdef __cplusplus
 }

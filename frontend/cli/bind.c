@@ -160,7 +160,9 @@ static void report_missing(binder *w, const bool *missing)
             shown++;
         }
     }
-    diag_help(d, "`attnc params` lists the parameters; --seed N fills in random values");
+    diag_help(d, "%s; --seed N fills in random values",
+              w->kind->role == ATTN_PARAM ? "`attnc params` lists the parameters"
+                                          : "inputs are found by their names in the program");
 }
 
 /* Names nobody asks for: a note, or an error under --strict. */

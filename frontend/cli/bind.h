@@ -30,6 +30,17 @@ void fill_random(attn_tensor *t, uint64_t seed, attn_role role, int64_t int_limi
 
 /* native.c, by_interp.c: fill the results. False after reporting to s->ds. */
 bool run_native(session *s, const backend_entry *e, const binding *b);
+/* steps.c: the same by _begin and _step, over the tensors of the whole sequence. `cuts`: rows of
+ * the calls, the last number for all that follow: "100,1"; NULL: 1. */
+bool run_steps(session *s, const backend_entry *e, const binding *b, const char *cuts);
+bool known_cuts(const char *cuts); /* whether that can be read */
+
+/* native.c: memory of a call, on the session. */
+void **native_pointers(session *s, const binding *b, attn_role role);
+void *native_block(session *s, size_t size); /* on the boundary of workspaces and states */
+bool native_refused(session *s, const binding *b, attn_status status); /* reports it: false */
+/* The host's threads: NULL where there is one, else `exec`; *threads how many. */
+const attn_exec *native_threads(session *s, attn_exec *exec, int *threads);
 bool run_interp(session *s, const graph *g, const binding *b);
 
 /* show.c, heat.c: results for people. `axes`: names of the axes, or NULL. */

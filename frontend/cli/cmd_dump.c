@@ -102,7 +102,8 @@ static void print_kernels(dumper *d)
     for (size_t i = 0; i < d->p.kernels.n; i++) {
         if (i)
             sb_puts(&d->out, "\n");
-        kernel_print(d->p.kernels.v[i], &d->out);
+        const kernel *k = d->p.kernels.v[i];
+        kernel_print(opt_set(d->s, OPT_step_graphs) && k->stepper ? k->stepper : k, &d->out);
     }
     if (d->dir)
         put_file(d, NULL, "kernel", "ir", &d->out);
@@ -189,7 +190,10 @@ int cmd_dump(session *s)
         diag_error(&s->ds, (span){0}, "cannot make the folder %s: %s", d.dir, strerror(errno));
         ok = false;
     }
-    ok = ok && program_load(s, s->o.operands[0], &d.c, &d.p) && walk(&d, last);
+    ok = ok && program_load(s, s->o.operands[0], &d.c, &d.p);
+    if (ok && opt_set(s, OPT_step_graphs))
+        ok = program_take_steps(s, &d.p);
+    ok = ok && walk(&d, last);
     if (session_report(s) || !ok)
         return 1;
     if (d.dir) {

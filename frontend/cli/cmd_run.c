@@ -138,7 +138,10 @@ static bool run_compiled(session *s, const compile_options *c, program *p, const
     backend_entry e;
     bool ok = backend_jit(s->code, p->kernels.v[0]->name, &e, &s->ds);
     phase_end(s);
-    return ok && run_native(s, &e, b);
+    if (!ok)
+        return false;
+    return opt_set(s, OPT_steps) ? run_steps(s, &e, b, opt_text(s, OPT_steps))
+                                 : run_native(s, &e, b);
 }
 
 /* Everything; `out` gets what is to be shown, before a file is written: after that no memory is
@@ -150,12 +153,23 @@ static bool run_model(session *s, const compile_options *c, strbuf *out)
         return false;
     const graph *g = p.graphs.n ? p.graphs.v[0] : NULL;
     kernel *k = g ? kernel_from_signature(s->a, g) : p.kernels.v[0];
+    if (k->rows) {
+        diag_error(&s->ds, nowhere, "the file holds a step kernel alone, which nothing can run");
+        return false;
+    }
     const attn_model_info *info = backend_info(s->a, k);
     check_heat(s, info);
     check_output(s, info);
     binding b;
     if (s->ds.n_errors || !bind_tensors(s, info, &b))
         return false;
+    if (opt_set(s, OPT_steps) && (!g || !g->step_graph)) {
+        if (g)
+            report_no_steps(s, g);
+        else
+            diag_error(&s->ds, nowhere, "--steps runs models and graphs, and this is a kernel");
+        return false;
+    }
     if (!opt_set(s, OPT_interp)) {
         if (!run_compiled(s, c, &p, &b))
             return false;
@@ -178,6 +192,11 @@ int cmd_run(session *s)
     if (opt_set(s, OPT_interp) && c.choose_passes)
         return usage_error(CMD_run,
                            "--interp runs the unoptimised graph; leave the options for passes out");
+    if (opt_set(s, OPT_interp) && opt_set(s, OPT_steps))
+        return usage_error(CMD_run, "--interp runs the whole sequence at once; leave --steps out");
+    if (!known_cuts(opt_text(s, OPT_steps)))
+        return usage_error(CMD_run, "--steps takes numbers from 1 with commas, not '%s'",
+                           opt_text(s, OPT_steps));
     strbuf out = {.a = s->a};
     bool ok = run_model(s, &c, &out);
     if (session_report(s) || !ok)

@@ -7,7 +7,7 @@
 static const span nowhere = {0};
 
 /* The pointers of one role in the order of its struct. */
-static void **pointers(session *s, const binding *b, attn_role role)
+void **native_pointers(session *s, const binding *b, attn_role role)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < b->info->n_tensors; i++) {
@@ -25,7 +25,7 @@ static void **pointers(session *s, const binding *b, attn_role role)
 }
 
 /* A block on the boundary that workspace and prepared weights need. */
-static void *block(session *s, size_t size)
+void *native_block(session *s, size_t size)
 {
     if (size > PTRDIFF_MAX - ATTN_BLOCK_ALIGN)
         session_no_memory(s);
@@ -33,7 +33,7 @@ static void *block(session *s, size_t size)
     return p + (ATTN_BLOCK_ALIGN - (uintptr_t)p % ATTN_BLOCK_ALIGN) % ATTN_BLOCK_ALIGN;
 }
 
-static bool refused(session *s, const binding *b, attn_status status)
+bool native_refused(session *s, const binding *b, attn_status status)
 {
     diag *d = diag_error(&s->ds, nowhere, "the run of '%s' stopped: %s", b->info->name,
                          attn_status_text(status));
@@ -42,29 +42,35 @@ static bool refused(session *s, const binding *b, attn_status status)
     return false;
 }
 
+const attn_exec *native_threads(session *s, attn_exec *exec, int *threads)
+{
+    *threads = (int)opt_number(s, OPT_threads, 1);
+    if (*threads <= 1)
+        return NULL;
+    s->pool = attn_pool_create(*threads, &s->alloc);
+    if (!s->pool)
+        session_no_memory(s);
+    *exec = attn_pool_exec(s->pool);
+    *threads = exec->threads;
+    return *threads > 1 ? exec : NULL;
+}
+
 bool run_native(session *s, const backend_entry *e, const binding *b)
 {
-    int threads = (int)opt_number(s, OPT_threads, 1);
-    attn_exec exec;
-    if (threads > 1) {
-        s->pool = attn_pool_create(threads, &s->alloc);
-        if (!s->pool)
-            session_no_memory(s);
-        exec = attn_pool_exec(s->pool);
-        threads = exec.threads;
-    }
+    int threads;
+    attn_exec pool;
+    const attn_exec *exec = native_threads(s, &pool, &threads);
     size_t prepared_size = e->prepared(b->dims), workspace_size = e->workspace(b->dims, threads);
     if (prepared_size == SIZE_MAX || workspace_size == SIZE_MAX)
-        return refused(s, b, ATTN_DIM);
+        return native_refused(s, b, ATTN_DIM);
     phase_begin(s, "running");
-    const void *const *params = (const void *const *)pointers(s, b, ATTN_PARAM);
-    const void *const *inputs = (const void *const *)pointers(s, b, ATTN_INPUT);
-    void *const *outputs = pointers(s, b, ATTN_OUTPUT);
-    void *prepared = block(s, prepared_size), *workspace = block(s, workspace_size);
+    const void *const *params = (const void *const *)native_pointers(s, b, ATTN_PARAM);
+    const void *const *inputs = (const void *const *)native_pointers(s, b, ATTN_INPUT);
+    void *const *outputs = native_pointers(s, b, ATTN_OUTPUT);
+    void *prepared = native_block(s, prepared_size), *workspace = native_block(s, workspace_size);
     attn_status status = e->prepare(b->dims, params, prepared);
     if (status == ATTN_OK)
-        status = e->run(b->dims, params, prepared, inputs, outputs, workspace,
-                        threads > 1 ? &exec : NULL);
+        status = e->run(b->dims, params, prepared, inputs, outputs, workspace, exec);
     phase_end(s);
-    return status == ATTN_OK || refused(s, b, status);
+    return status == ATTN_OK || native_refused(s, b, status);
 }

@@ -124,6 +124,10 @@ static bool take_option(parser *p, option_id id, const char *shown, const char *
         p->o->o[id].set = true;
         return true;
     }
+    if (!given && info->kind == KIND_OPTIONAL) {
+        p->o->o[id].set = true;
+        return true;
+    }
     if (!given) {
         if (p->at == p->argc) {
             usage_error(p->o->command, "%s needs a value: %s %s", shown, shown, info->argument);

@@ -54,7 +54,10 @@ void help_command(command_id c)
         char letter[] = {'-', o->letter, ',', '\0'};
         char left[64];
         int n = snprintf(left, sizeof left, "  %-3s --%s%s%s", o->letter ? letter : "", o->name,
-                         o->argument ? " " : "", o->argument ? o->argument : "");
+                         !o->argument               ? ""
+                         : o->kind == KIND_OPTIONAL ? "="
+                                                    : " ",
+                         o->argument ? o->argument : "");
         if (n < HELP_COLUMN - 1)
             printf("%-*s%s\n", HELP_COLUMN, left, o->help);
         else

@@ -4,7 +4,14 @@
 
 #include "frontend/cli/options.h"
 
-typedef enum option_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_COUNT, KIND_LIST } option_kind;
+typedef enum option_kind {
+    KIND_FLAG,
+    KIND_TEXT,
+    KIND_NUMBER,
+    KIND_COUNT,
+    KIND_LIST,
+    KIND_OPTIONAL
+} option_kind;
 
 enum {
 #define COMMAND(id, operands, least, most, summary, text) C_##id = 1 << CMD_##id,

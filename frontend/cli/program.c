@@ -90,6 +90,7 @@ bool compile_options_read(session *s, compile_options *c)
                     .cpu = opt_text(s, OPT_cpu),
                     .level = (int)level},
     };
+    c->steps = s->o.command == CMD_build || opt_set(s, OPT_steps) || opt_set(s, OPT_step_graphs);
     if (!c->backend.cpu && s->o.command != CMD_run)
         c->backend.cpu = portable_cpu(c->backend.triple);
     return read_defines(s, &c->frontend);
@@ -128,6 +129,8 @@ static bool load_ir(session *s, uint32_t file, program *p)
     bool ok = true;
     for (size_t i = 0; i < m->graphs.n; i++) {
         ok = graph_verify(m->graphs.v[i], &s->ds, "as read") && ok;
+        if (m->graphs.v[i]->step) /* it is an ordinary graph, too */
+            m->graphs.v[i]->step_graph = m->graphs.v[i];
         vec_push(s->a, &p->graphs, m->graphs.v[i]);
     }
     return ok;
@@ -163,7 +166,7 @@ bool program_load(session *s, const char *path, const compile_options *c, progra
     phase_begin(s, "reading the program");
     uint32_t file = file_add_source(s, path);
     phase_end(s);
-    *p = (program){.file = file};
+    *p = (program){.file = file, .steps = c->steps};
     if (!file)
         return false;
     phase_begin(s, "parsing");
@@ -182,6 +185,34 @@ bool program_load(session *s, const char *path, const compile_options *c, progra
     return ok && s->ds.n_errors == 0;
 }
 
+void report_no_steps(session *s, const graph *g)
+{
+    if (!g->recurrence) {
+        diag *d = diag_error(&s->ds, nowhere, "the model %s has no steps", g->name);
+        diag_help(d, "`recurrence f(x: [T, E]) -> ...` declares a function with steps along T");
+        return;
+    }
+    diag *d = diag_error(&s->ds, nowhere, "the model %s cannot be run step by step", g->name);
+    if (g->why_no_steps)
+        diag_note(d, nowhere, "%s", g->why_no_steps);
+}
+
+bool program_take_steps(session *s, program *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->graphs.n; i++) {
+        graph *g = p->graphs.v[i]->step_graph;
+        if (g) {
+            g->step_graph = g;
+            p->graphs.v[n++] = g;
+        } else if (p->graphs.v[i]->recurrence || p->graphs.n == 1) {
+            report_no_steps(s, p->graphs.v[i]);
+        }
+    }
+    p->graphs.n = n;
+    return s->ds.n_errors == 0;
+}
+
 static void note_time(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds)
 {
     (void)g;
@@ -196,8 +227,12 @@ bool program_optimise(session *s, const compile_options *c, program *p)
     o.ctx = s;
     phase_begin(s, "optimising");
     bool ok = true;
-    for (size_t i = 0; i < p->graphs.n && ok; i++)
-        ok = passes_run(p->graphs.v[i], &s->ds, &o);
+    for (size_t i = 0; i < p->graphs.n && ok; i++) {
+        graph *g = p->graphs.v[i], *steps = p->steps ? g->step_graph : NULL;
+        ok = passes_run(g, &s->ds, &o);
+        if (ok && steps && steps != g)
+            ok = graph_verify(steps, &s->ds, "of steps") && passes_run(steps, &s->ds, &o);
+    }
     phase_end(s);
     return ok;
 }
@@ -207,8 +242,13 @@ bool program_schedule(session *s, program *p)
     phase_begin(s, "scheduling");
     bool ok = true;
     for (size_t i = 0; i < p->graphs.n && ok; i++) {
-        kernel *k = schedule(s->a, p->graphs.v[i], &s->ds);
+        graph *g = p->graphs.v[i];
+        kernel *k = schedule(s->a, g, &s->ds);
         ok = k && kernel_verify(k, &s->ds, "after schedule");
+        if (ok && p->steps && g->step_graph) {
+            k->stepper = schedule_step(s->a, g->step_graph, &s->ds);
+            ok = k->stepper && kernel_verify(k->stepper, &s->ds, "of steps after schedule");
+        }
         if (ok)
             vec_push(s->a, &p->kernels, k);
     }

@@ -10,6 +10,7 @@ typedef VEC(kernel *) kernel_list;
 typedef struct program {
     uint32_t file; /* in the session's sources */
     bool from_ir;
+    bool steps;          /* recurrences get their step functions */
     VEC(graph *) graphs; /* empty where the file holds a kernel */
     kernel_list kernels; /* after program_lower, or read from the file */
 } program;
@@ -19,12 +20,19 @@ typedef struct compile_options {
     frontend_options frontend;
     pass_options passes;
     bool choose_passes; /* an option that chooses passes was given */
+    bool steps;         /* step functions are wanted */
     backend_options backend;
 } compile_options;
 bool compile_options_read(session *s, compile_options *c);
 
 /* Equations or, by the name's ending, IR text. Honours --entry. False after reporting to s->ds. */
 bool program_load(session *s, const char *path, const compile_options *c, program *p);
+
+/* Leaves the step graphs alone, in the place of the graphs. False after reporting that there is
+ * none. */
+bool program_take_steps(session *s, program *p);
+/* Why a graph has no step graph, as an error. */
+void report_no_steps(session *s, const graph *g);
 
 /* Passes. */
 bool program_optimise(session *s, const compile_options *c, program *p);

@@ -2,6 +2,7 @@
 #include "ir/base/diag.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_LIMIT 20
 
@@ -40,6 +41,16 @@ static diag *dropped(diags *ds, diag_kind kind)
     return &ds->dropped;
 }
 
+/* One fault may be met several times: a function is checked for each of its calls. */
+static bool is_repeat(const diags *ds, const diag *d)
+{
+    for (const diag *o = ds->first; o; o = o->next)
+        if (o->kind == d->kind && o->at.file == d->at.file && o->at.lo == d->at.lo &&
+            o->at.hi == d->at.hi && !strcmp(o->text, d->text))
+            return true;
+    return false;
+}
+
 diag *diag_error(diags *ds, span at, const char *fmt, ...)
 {
     if (ds->muted) {
@@ -47,12 +58,16 @@ diag *diag_error(diags *ds, span at, const char *fmt, ...)
         return dropped(ds, DIAG_ERROR);
     }
     ds->n_errors++;
-    if (ds->n_errors > (ds->limit ? ds->limit : DEFAULT_LIMIT))
+    if (ds->n_errors - ds->n_repeats > (ds->limit ? ds->limit : DEFAULT_LIMIT))
         return dropped(ds, DIAG_ERROR);
     va_list ap;
     va_start(ap, fmt);
     diag *d = new_diag(ds, DIAG_ERROR, at, fmt, ap);
     va_end(ap);
+    if (is_repeat(ds, d)) {
+        ds->n_repeats++;
+        return dropped(ds, DIAG_ERROR);
+    }
     append(ds, d);
     return d;
 }

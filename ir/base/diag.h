@@ -31,8 +31,9 @@ typedef struct diags {
     const source_set *sources;
     diag *first, *last;
     size_t n_errors;
-    size_t limit;   /* errors kept; later ones are only counted (0: 20) */
-    unsigned muted; /* > 0: nothing is recorded (trial elaboration), errors go to n_muted */
+    size_t n_repeats; /* of these: same place and text as another, not kept */
+    size_t limit;     /* errors kept; later ones are only counted (0: 20) */
+    unsigned muted;   /* > 0: nothing is recorded (trial elaboration), errors go to n_muted */
     size_t n_muted;
     diag dropped; /* what callers get for a report that is not kept */
 } diags;

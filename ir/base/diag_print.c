@@ -207,6 +207,7 @@ void diags_print(const diags *ds, FILE *to, bool colour)
         for (const diag *s = all[i].d->sub; s; s = s->next)
             print_one(ds, to, l, s);
     }
-    if (ds->n_errors > kept_errors)
-        fprintf(to, "too many errors, %zu more not shown\n", ds->n_errors - kept_errors);
+    size_t dropped = ds->n_errors - ds->n_repeats - kept_errors;
+    if (dropped)
+        fprintf(to, "too many errors, %zu more not shown\n", dropped);
 }

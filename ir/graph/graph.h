@@ -100,7 +100,10 @@ typedef struct graph {
     dims *dims;
     const char *name;          /* entry name */
     dtype real;                /* DT_F32 or DT_F64 */
-    bool recurrence;           /* causal along `step` */
+    bool recurrence;           /* causal along its step axis */
+    const ix *step;            /* step graph: the index of its one scan; NULL: an ordinary graph */
+    struct graph *step_graph;  /* a recurrence's: the same, to be fed step by step; NULL: none */
+    const char *why_no_steps;  /* ... and why */
     VEC(const char *) symbols; /* the entry's dims in order of first appearance */
     VEC(value *) values;       /* all ever made, by id */
     VEC(value *) inputs;       /* in the order of the C structs */
@@ -164,8 +167,24 @@ bool graph_in_region(const graph *g, const value *v, uint32_t scan, unsigned cha
 bool value_has_ix(const value *v, const ix *i);
 /* The same for all values of a live list at once, by id: 0 for a value outside all regions, else 1
  * + the number of the innermost scan in whose region it lies. A scan lies in the regions around it.
- */
+ * In a step graph, what uses an input with steps lies in the region of its scan as well. */
 uint32_t *graph_homes(const graph *g, arena *scratch, const value_list *live);
+
+/* Step graphs (IR.md): all that changes from step to step lies in the region of one scan. */
+const value *graph_step_scan(const graph *g, const value_list *live); /* NULL: there is none */
+/* By value id: of an input the axis that has one row for each step: the one that is read at the
+ * step itself, or in an input nobody reads the first as long as there are steps; else -1. */
+int *graph_step_axes(const graph *g, arena *a, const value_list *live);
+
+/* What an output of a step graph is at the step at hand. */
+typedef struct step_output {
+    const value *v;        /* the row of a history, or what no step changes */
+    const ix *const *axes; /* of v, one for each axis of the output */
+    int step_axis;         /* of the output: one row a step; -1: it holds its last row only */
+} step_output;
+/* False where the output is not of one of the forms that IR.md allows. */
+bool graph_step_output(const graph *g, arena *a, const value_list *live, const graph_result *r,
+                       step_output *out);
 
 /* Rebuilds what is reachable from the results with `f` applied bottom up: f gets each value with
  * its operands already rewritten and returns it or another. Results are replaced. Used by passes.

@@ -444,7 +444,12 @@ static void put_header(printer *p)
     const graph *g = p->g;
     put(p, "graph @");
     name_print(p->out, g->name);
-    sb_printf(p->out, " real %s%s {\n", dtype_text[g->real], g->recurrence ? " recurrence" : "");
+    sb_printf(p->out, " real %s%s", dtype_text[g->real], g->recurrence ? " recurrence" : "");
+    if (g->step) {
+        put(p, " step ");
+        name_print(p->out, g->step->name);
+    }
+    put(p, " {\n");
     for (size_t i = 0; i < g->symbols.n; i++) {
         put(p, i ? ", " : "  dims ");
         name_print(p->out, g->symbols.v[i]);

@@ -296,7 +296,7 @@ static bool read_line(reader *r, bool *closed)
     return false;
 }
 
-/* `graph @name real f32 [recurrence] {` */
+/* `graph @name real f32 [recurrence [step t]] {` */
 static bool read_head(reader *r)
 {
     dtype real = DT_NONE;
@@ -322,6 +322,12 @@ static bool read_head(reader *r)
         return false;
     }
     bool recurrence = read_word_is(r, "recurrence");
+    r->step = NULL;
+    if (recurrence && read_word_is(r, "step")) {
+        r->step = read_name(r, "the index of the steps");
+        if (!r->step)
+            return false;
+    }
     if (!read_expect(r, "{") || !line_done(r))
         return false;
     r->g = graph_new(r->m, name, real);
@@ -349,7 +355,15 @@ static bool read_graph(reader *r)
             vec_push(r->scratch, &r->open, poison);
         }
     }
-    return r->ds->n_errors + r->ds->n_muted == errors && graph_verify(r->g, r->ds, NULL);
+    if (r->ds->n_errors + r->ds->n_muted != errors)
+        return false;
+    r->g->step = r->step ? graph_find_ix(r->g, r->step) : NULL;
+    if (r->step && !r->g->step) {
+        read_error(r, lo, lo + 5, "the index %s of the steps does not occur in this graph",
+                   r->step);
+        return false;
+    }
+    return graph_verify(r->g, r->ds, NULL);
 }
 
 static void read_module(void *ctx, arena *scratch)

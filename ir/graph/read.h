@@ -32,6 +32,7 @@ typedef struct reader {
     VEC(const char *) value_names;
     VEC(open_scan) open;
     VEC(uint32_t) scan_text; /* by scan of g: its number in the text */
+    const char *step;        /* name of a step graph's index, or NULL */
 } reader;
 
 /* --- words (read_expr.c). Every function that fails has reported. --- */

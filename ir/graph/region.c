@@ -59,6 +59,8 @@ static region_sets find_regions(const graph *g, arena *scratch, const value_list
 {
     region_sets r = {.words = n_scans / 64 + 1};
     size_t total = 0;
+    const value *stepped = graph_step_scan(g, live);
+    const int *axis = stepped ? graph_step_axes(g, scratch, live) : NULL;
     if (__builtin_mul_overflow(live->n, r.words, &total))
         mem_fail(arena_mem(g->a));
     r.bits = ARENA_ARRAY(scratch, uint64_t, total);
@@ -69,6 +71,8 @@ static region_sets find_regions(const graph *g, arena *scratch, const value_list
             const value *x = k < v->n_args ? v->args[k] : v->where;
             for (size_t w = 0; x && w < r.words; w++)
                 s[w] |= set_of(&r, at[x->id])[w];
+            if (stepped && x && axis[x->id] >= 0)
+                s[bit[stepped->scan] / 64] |= UINT64_C(1) << bit[stepped->scan] % 64;
         }
         if (v->op == OP_history && bit[v->scan] != UINT32_MAX)
             s[bit[v->scan] / 64] |= UINT64_C(1) << bit[v->scan] % 64;

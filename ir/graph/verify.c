@@ -11,7 +11,8 @@ typedef struct verifier {
     arena *scratch;
     value_list live;
     bool ok;
-    const value **scan; /* by number: the live scan, or NULL */
+    const value **scan;   /* by number: the live scan, or NULL */
+    const int *step_axis; /* step graphs: by value id */
 } verifier;
 
 static diag *fault(verifier *f, const value *v, const char *fmt, ...)
@@ -215,12 +216,24 @@ static void check_histories(verifier *f)
     }
 }
 
+/* Whether v has an input with steps as an operand. */
+static bool uses_steps(const verifier *f, const value *v)
+{
+    for (uint32_t k = 0; f->step_axis && k < v->n_args; k++) {
+        if (f->step_axis[v->args[k]->id] >= 0)
+            return true;
+    }
+    return false;
+}
+
 /* In the region of a scan the step index is the current step: nothing there may ask for another
  * one. */
 static void check_step(verifier *f, const value *scan)
 {
     const ix *t = scan->bound[0];
     unsigned char *memo = ARENA_ARRAY(f->scratch, unsigned char, f->g->values.n);
+    for (size_t i = 0; t == f->g->step && i < f->live.n; i++)
+        memo[f->live.v[i]->id] = uses_steps(f, f->live.v[i]) ? 2 : 0;
     for (size_t i = 0; i < f->live.n; i++) {
         const value *v = f->live.v[i];
         if (v->op == OP_scan && v->scan == scan->scan)
@@ -246,6 +259,57 @@ static void check_step(verifier *f, const value *scan)
     }
 }
 
+/* --- step graphs --- */
+
+/* x, an operand of v, is an input with steps: v looks at the row of the step at hand. */
+static void check_row(verifier *f, const value *v, const value *x)
+{
+    const ix *t = f->g->step;
+    uint32_t k = (uint32_t)f->step_axis[x->id];
+    const value *at = v->op == OP_read && v->args[0] == x ? v->args[k + 1] : NULL;
+    if (at ? at->op != OP_index || at->ix[0] != t : x->ix[k] != t)
+        fault(f, v, "the input \"%s\" is read at another step than %s", x->name, t->name);
+}
+
+static void check_step_graph(verifier *f, const uint32_t *home)
+{
+    const graph *g = f->g;
+    const value *scan = graph_step_scan(g, &f->live);
+    unsigned char *behind = ARENA_ARRAY(f->scratch, unsigned char, g->values.n);
+    if (!scan) {
+        fault(f, NULL, "there is no scan over the steps %s", g->step->name);
+        return;
+    }
+    if (home[scan->id] != 0 || scan->kind != 0)
+        fault(f, scan, "the scan over the steps %s",
+              home[scan->id] ? "lies in another" : "runs backward");
+    for (size_t i = 0; i < f->live.n; i++) {
+        const value *v = f->live.v[i];
+        if (v->op == OP_scan && v != scan && v->bound[0] == g->step)
+            fault(f, v, "there are two scans over the steps %s", g->step->name);
+        behind[v->id] = v == scan;
+        for (uint32_t k = 0; k < v->n_args; k++) {
+            const value *x = v->args[k];
+            behind[v->id] |= behind[x->id];
+            if (f->step_axis[x->id] >= 0 && v->op != OP_given)
+                check_row(f, v, x);
+        }
+        if (behind[v->id] && uses_steps(f, v))
+            fault(f, v, "what uses an input with steps is computed behind the scan over them");
+    }
+    if (!f->ok)
+        return;
+    for (size_t i = 0; i < g->results.n; i++) {
+        step_output o;
+        const graph_result *r = &g->results.v[i];
+        if (f->step_axis[r->v->id] >= 0 || (!behind[r->v->id] && home[r->v->id] != 0))
+            fault(f, r->v, "the output \"%s\" is no result of the scan over the steps", r->name);
+        else if (!graph_step_output(g, f->scratch, &f->live, r, &o))
+            fault(f, r->v, "the output \"%s\" is neither a history of the steps nor its last row",
+                  r->name);
+    }
+}
+
 static void verify_all(void *ctx, arena *scratch)
 {
     verifier *f = ctx;
@@ -267,7 +331,13 @@ static void verify_all(void *ctx, arena *scratch)
     if (f->ok)
         check_histories(f);
     if (f->ok) {
-        check_outputs(f, graph_homes(g, scratch, &f->live));
+        const uint32_t *home = graph_homes(g, scratch, &f->live);
+        if (g->step) {
+            f->step_axis = graph_step_axes(g, scratch, &f->live);
+            check_step_graph(f, home);
+        }
+        if (f->ok)
+            check_outputs(f, home);
         for (uint32_t s = 0; s < g->n_scans; s++) {
             if (f->scan[s])
                 check_step(f, f->scan[s]);

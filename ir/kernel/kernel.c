@@ -5,6 +5,12 @@
 
 #include "ir/kernel/names.h"
 
+const char *const kbuf_role_text[KB_ROLE_COUNT] = {
+#define X(id, text) [KB_##id] = text,
+    KBUF_ROLES(X)
+#undef X
+};
+
 kernel *kernel_new(arena *a, strtab *names, dims *d, const char *name, dtype real)
 {
     kernel *k = ARENA_NEW(a, kernel);
@@ -22,6 +28,33 @@ void kernel_symbol(kernel *k, const char *name)
     name = intern(k->names, name);
     vec_push(k->a, &k->symbols, name);
     kernel_names_take(k->taken, name);
+}
+
+void kernel_steps(kernel *k, const char *rows, const dim *capacity)
+{
+    k->rows = kernel_names_unique(k->taken, rows);
+    dim_sym(k->dims, k->rows);
+    k->capacity = capacity;
+}
+
+int kernel_step_axis(const kernel *k, const kbuf *b)
+{
+    const char *name;
+    for (uint32_t i = 0; k->rows && i < b->rank; i++) {
+        if (dim_is_sym(b->shape[i], &name) && name == k->rows)
+            return (int)i;
+    }
+    return -1;
+}
+
+bool kernel_in_begin(const kernel *k, const kbuf *b)
+{
+    return b->role != KB_OUTPUT && (b->role != KB_INPUT || kernel_step_axis(k, b) < 0);
+}
+
+bool kernel_in_step(const kernel *k, const kbuf *b)
+{
+    return b->role != KB_INPUT || kernel_step_axis(k, b) >= 0;
 }
 
 bool kernel_taken(const kernel *k, const char *name)

@@ -23,7 +23,20 @@ enum {
 #undef X
 };
 
-typedef enum kbuf_role { KB_INPUT, KB_PARAM, KB_OUTPUT, KB_TEMP } kbuf_role;
+/* X(id, text), in the order in which the buffers of a kernel stand. */
+#define KBUF_ROLES(X)                                                                              \
+    X(INPUT, "input")                                                                              \
+    X(PARAM, "param")                                                                              \
+    X(OUTPUT, "output")                                                                            \
+    X(STATE, "state") /* of step kernels: lives from the beginning through all steps */            \
+    X(TEMP, "temp")
+typedef enum kbuf_role {
+#define X(id, text) KB_##id,
+    KBUF_ROLES(X)
+#undef X
+        KB_ROLE_COUNT
+} kbuf_role;
+extern const char *const kbuf_role_text[KB_ROLE_COUNT];
 
 /* Contiguous, row-major. With n_family > 0 the first axes choose one of several pointers. */
 typedef struct kbuf {
@@ -113,10 +126,19 @@ typedef struct kernel {
     dtype real;
     bool recurrence;
     VEC(const char *) symbols; /* as graph.symbols: the dims struct */
-    VEC(kbuf *) bufs;          /* inputs, params, outputs in struct order, then temps */
+    VEC(kbuf *) bufs;          /* inputs, params, outputs in struct order, then states and temps */
     VEC(kvar *) vars;
     VEC(graph_check) checks;
     kblock body;
+
+    /* A step kernel has two bodies: `body` begins (it has the inputs without steps), `step` then
+     * goes `rows` steps on from step `pos` (it has the inputs with steps and the outputs). */
+    const char *rows;    /* a dim that only `step` knows; NULL: an ordinary kernel */
+    const dim *capacity; /* pos + rows is at most this */
+    const kvar *pos;
+    kblock step;
+
+    struct kernel *stepper;     /* an ordinary kernel's: the same model's step kernel, or NULL */
     struct kernel_names *taken; /* names in use: dims, buffers, variables, words of the text form */
 } kernel;
 
@@ -126,6 +148,14 @@ bool kernel_taken(const kernel *k, const char *name); /* an interned name: is it
 /* A kernel with g's interface (dims, checks, input, param and output buffers in struct order) and
  * no body. */
 kernel *kernel_from_signature(arena *a, const graph *g);
+/* The same for a step graph: the axis of steps of inputs and outputs has `rows` elements. */
+kernel *kernel_from_step_signature(arena *a, const graph *g);
+/* Makes it a step kernel, whose `pos` is still to be set; rows: a name, made unique. */
+void kernel_steps(kernel *k, const char *rows, const dim *capacity);
+int kernel_step_axis(const kernel *k, const kbuf *b); /* the axis of `rows` elements; -1: none */
+/* Which body may look at b: inputs and outputs belong to one of them. */
+bool kernel_in_begin(const kernel *k, const kbuf *b);
+bool kernel_in_step(const kernel *k, const kbuf *b);
 kbuf *kernel_buf(kernel *k, kbuf_role role, const char *name, store_type st,
                  const dim *const *shape, uint32_t rank);
 kvar *kernel_var(kernel *k, const char *name, dtype dt,

@@ -1,11 +1,8 @@
-/* print.c: a kernel as text (ir/IR.md, section 4). read.c reads back exactly what is printed here.
+/* print.c: a kernel as text (ir/IR.md, section 5). read.c reads back exactly what is printed here.
  */
 #include <string.h>
 
 #include "ir/kernel/kernel.h"
-
-static const char *const role_text[] = {
-    [KB_INPUT] = "input", [KB_PARAM] = "param", [KB_OUTPUT] = "output", [KB_TEMP] = "temp"};
 
 static void put_string(strbuf *out, const char *s)
 {
@@ -189,7 +186,8 @@ static void put_block(strbuf *out, const kblock *b, int depth)
 
 static void put_buf(strbuf *out, const kbuf *b)
 {
-    sb_printf(out, "  buffer %s : %s %s[", b->name, role_text[b->role], store_table[b->store].text);
+    sb_printf(out, "  buffer %s : %s %s[", b->name, kbuf_role_text[b->role],
+              store_table[b->store].text);
     for (uint32_t i = 0; i < b->rank; i++) {
         if (i)
             sb_puts(out, ", ");
@@ -221,6 +219,11 @@ void kernel_print(const kernel *k, strbuf *out)
         name_print(out, k->symbols.v[i]);
     }
     sb_puts(out, "\n");
+    if (k->rows) {
+        sb_printf(out, "  steps %s of ", k->rows);
+        dim_print(k->capacity, out);
+        sb_puts(out, "\n");
+    }
     for (size_t i = 0; i < k->checks.n; i++) {
         const graph_check *c = &k->checks.v[i];
         sb_puts(out, "  check ");
@@ -233,6 +236,14 @@ void kernel_print(const kernel *k, strbuf *out)
     }
     for (size_t i = 0; i < k->bufs.n; i++)
         put_buf(out, k->bufs.v[i]);
-    put_block(out, &k->body, 1);
+    if (k->rows) {
+        sb_puts(out, "  begin {\n");
+        put_block(out, &k->body, 2);
+        sb_printf(out, "  }\n  step %s {\n", k->pos->name);
+        put_block(out, &k->step, 2);
+        sb_puts(out, "  }\n");
+    } else {
+        put_block(out, &k->body, 1);
+    }
     sb_puts(out, "}\n");
 }

@@ -443,8 +443,6 @@ static void read_buf_tail(reader *r, kbuf *b)
 
 static void read_buf(reader *r)
 {
-    static const char *const roles[] = {
-        [KB_INPUT] = "input", [KB_PARAM] = "param", [KB_OUTPUT] = "output", [KB_TEMP] = "temp"};
     static const char *const stores[] = {
 #define X(id, text, bytes, value) [ST_##id] = text,
         STORE_TYPES(X)
@@ -454,7 +452,8 @@ static void read_buf(reader *r)
     reader_next(r);
     const char *name = read_new_name(r, "a buffer");
     reader_expect(r, ':');
-    size_t role = read_choice(r, roles, KB_TEMP + 1, "a role: input, param, output or temp");
+    size_t role = read_choice(r, kbuf_role_text, KB_ROLE_COUNT,
+                              "a role: input, param, output, state or temp");
     size_t store = read_choice(r, stores, ST_COUNT, "a storage type, such as f32");
     reader_expect(r, '[');
     while (!r->failed && !reader_at(r, ']')) {
@@ -469,6 +468,36 @@ static void read_buf(reader *r)
         kernel_buf(r->k, (kbuf_role)role, name, (store_type)store, shape.v, (uint32_t)shape.n);
     define(r, b->name, b, NULL);
     read_buf_tail(r, b);
+}
+
+/* `steps rows of capacity` behind its first word. */
+static void read_steps(reader *r)
+{
+    const char *rows = read_new_name(r, "the dim of a call's steps");
+    if (rows && !reader_take_word(r, "of"))
+        reader_error(r, "expected `of` and the capacity");
+    const dim *capacity = reader_dim(r);
+    if (!r->failed)
+        kernel_steps(r->k, rows, capacity);
+}
+
+/* `begin { ... } step pos { ... } }` */
+static void read_bodies(reader *r)
+{
+    if (!reader_take_word(r, "begin"))
+        reader_error(r, "expected `begin {`");
+    reader_expect(r, '{');
+    if (!r->failed)
+        read_block(r, &r->k->body);
+    if (!r->failed && !reader_take_word(r, "step"))
+        reader_error(r, "expected `step`");
+    const char *name = read_new_name(r, "the variable of the steps done");
+    reader_expect(r, '{');
+    if (r->failed)
+        return;
+    r->k->pos = read_new_var(r, DT_I64, name, false);
+    read_block(r, &r->k->step);
+    reader_expect(r, '}');
 }
 
 static void read_kernel(reader *r, strtab *names)
@@ -486,11 +515,15 @@ static void read_kernel(reader *r, strtab *names)
     r->k->recurrence = reader_take_word(r, "recurrence");
     reader_expect(r, '{');
     read_dims(r);
+    if (reader_take_word(r, "steps"))
+        read_steps(r);
     while (at_dim_check(r))
         read_dim_check(r);
     while (reader_at_word(r, "buffer"))
         read_buf(r);
-    if (!r->failed)
+    if (r->k->rows)
+        read_bodies(r);
+    else if (!r->failed)
         read_block(r, &r->k->body);
     if (!r->failed && r->t.kind != TK_END)
         reader_error(r, "expected the end of the text");

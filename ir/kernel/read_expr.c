@@ -140,11 +140,12 @@ static const kexpr *read_name(reader *r)
         return index ? kx_load(r->k, m->buf, index) : NULL;
     }
     bool call = r->t.hi < r->lex.size && r->lex.text[r->t.hi] == '(';
-    for (size_t i = 0; i < r->k->symbols.n && !call; i++) {
-        if (r->k->symbols.v[i] == name) {
-            reader_next(r);
-            return kx_dim(r->k, dim_sym(r->k->dims, name));
-        }
+    bool is_dim = r->k->rows == name;
+    for (size_t i = 0; i < r->k->symbols.n && !is_dim; i++)
+        is_dim = r->k->symbols.v[i] == name;
+    if (is_dim && !call) {
+        reader_next(r);
+        return kx_dim(r->k, dim_sym(r->k->dims, name));
     }
     if (is_plain_word(r) && call) {
         bool overflow = strncmp(name, "overflows.", 10) == 0;

@@ -1,4 +1,4 @@
-/* verify.c: the rules a kernel keeps (ir/IR.md, section 4): types, scopes, unique names, buffer
+/* verify.c: the rules a kernel keeps (ir/IR.md, section 5): types, scopes, unique names, buffer
  * ranks. That loads of optional inputs stand under `given` and that indices are in range are the
  * schedule's duty; tests check them by running kernels. */
 #include <string.h>
@@ -11,6 +11,8 @@ typedef struct check {
     diags *ds;
     const char *where;
     unsigned char *state; /* by variable: what is known */
+    const char *body;     /* of a step kernel: the name of the one at hand, else NULL */
+    bool begins;          /* it is the first one */
     bool ok;
     span at;
 } check;
@@ -53,10 +55,15 @@ static bool keeps_values(const check *c, const kbuf *b)
 
 static bool known_buf(check *c, const kbuf *b)
 {
-    if (b && b->id < c->k->bufs.n && c->k->bufs.v[b->id] == b)
-        return true;
-    fault(c, "a buffer is not of this kernel");
-    return false;
+    if (!b || b->id >= c->k->bufs.n || c->k->bufs.v[b->id] != b) {
+        fault(c, "a buffer is not of this kernel");
+        return false;
+    }
+    if (c->body && !(c->begins ? kernel_in_begin : kernel_in_step)(c->k, b)) {
+        fault(c, "%s does not belong to %s", b->name, c->body);
+        return false;
+    }
+    return true;
 }
 
 static bool known_var(check *c, const kvar *v)
@@ -109,6 +116,8 @@ static void verify_expr(check *c, const kexpr *e)
     case KX_DIM:
         if (e->dt != DT_I64 || !e->dim)
             fault(c, "a dim is no int");
+        else if (c->begins && dim_mentions(e->dim, c->k->rows))
+            fault(c, "%s is used before the steps", c->k->rows);
         break;
     case KX_VAR:
         if (!known_var(c, e->var))
@@ -190,7 +199,7 @@ static void verify_stmt(check *c, const kstmt *s)
             break;
         verify_index(c, s->buf, s->index, s->n_index);
         typed(c, s->e, value_type(c, s->buf), "a stored value");
-        if (s->buf->role != KB_OUTPUT && s->buf->role != KB_TEMP)
+        if (s->buf->role == KB_INPUT || s->buf->role == KB_PARAM)
             fault(c, "%s is stored to", s->buf->name);
         break;
     case KS_IF:
@@ -220,6 +229,8 @@ static void verify_block(check *c, const kblock *b)
 static void verify_names(check *c, arena *scratch)
 {
     struct kernel_names *seen = kernel_names_new(scratch, c->k->names);
+    if (c->k->rows)
+        kernel_names_take(seen, c->k->rows);
     for (size_t i = 0; i < c->k->symbols.n + c->k->bufs.n + c->k->vars.n; i++) {
         size_t b = i - c->k->symbols.n, v = b - c->k->bufs.n;
         const char *name = i < c->k->symbols.n ? c->k->symbols.v[i]
@@ -239,10 +250,19 @@ static void verify_buf(check *c, const kbuf *b)
         fault(c, "buffer %s is optional and no input", b->name);
     if (b->n_family > b->rank)
         fault(c, "buffer %s has %u axes, %u of them for a family", b->name, b->rank, b->n_family);
-    if (b->role == KB_TEMP && b->n_family)
-        fault(c, "buffer %s is a temp and a family", b->name);
-    if (b->role != KB_TEMP && !b->label)
+    bool own = b->role == KB_TEMP || b->role == KB_STATE; /* memory without an owner outside */
+    if (own && b->n_family)
+        fault(c, "buffer %s is a %s and a family", b->name, kbuf_role_text[b->role]);
+    if (!own && !b->label)
         fault(c, "buffer %s has no name for the user", b->name);
+    if (b->role == KB_STATE && !c->k->rows)
+        fault(c, "buffer %s is a state and the kernel has no steps", b->name);
+    for (uint32_t i = 0; c->k->rows && i < b->rank; i++) {
+        if ((int)i != kernel_step_axis(c->k, b) && dim_mentions(b->shape[i], c->k->rows))
+            fault(c, "the size of buffer %s depends on the steps of a call", b->name);
+    }
+    if (own && kernel_step_axis(c->k, b) >= 0)
+        fault(c, "the size of buffer %s depends on the steps of a call", b->name);
     if (b->id && c->k->bufs.v[b->id - 1]->role > b->role)
         fault(c, "buffer %s stands behind a buffer of a later role", b->name);
 }
@@ -254,7 +274,19 @@ static void verify_all(void *ctx, arena *scratch)
     verify_names(c, scratch);
     for (size_t i = 0; i < c->k->bufs.n; i++)
         verify_buf(c, c->k->bufs.v[i]);
+    c->body = c->k->rows ? "begin" : NULL;
+    c->begins = c->k->rows != NULL;
     verify_block(c, &c->k->body);
+    if (!c->k->rows)
+        return;
+    if (!c->k->pos || !known_var(c, c->k->pos) || !c->k->capacity) {
+        fault(c, "the steps have no position or no capacity");
+        return;
+    }
+    c->body = "step";
+    c->begins = false;
+    define(c, c->k->pos, false);
+    verify_block(c, &c->k->step);
 }
 
 bool kernel_verify(const kernel *k, diags *ds, const char *where)

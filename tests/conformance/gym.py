@@ -1,19 +1,17 @@
-"""Attention under masks and modified scores (the gym's cases): every modification becomes a function
-of the program, by the rules of expression.py; the attention around them is always the same.
-
-    q: [B, (HKV, R), SQ, D]   R query heads share a key head
-    h = g * R + r             the query head's number, as the modifications know it"""
+"""Attention under masks and modified scores (the gym's cases): every modification becomes a
+function of the program, by the rules of expression.py; the attention around them is always the
+same."""
 import re
 
 from expression import Translation
-from program import Program, Skip, number
+from heads import Heads
+from program import Program, Skip, comment, number
 
-INDICES = ("b", "h", "i", "j")
-SIZES = ("B", "HQ", "HKV", "SQ", "SKV")
-# An argument of a modification: its type, and what the model passes for it.
-ARGUMENTS = {"s": ("real", None), "b": ("int", "b"), "h": ("int", "g * R + r"), "i": ("int", "i"),
-             "j": ("int", "j"), "B": ("int", "B"), "HQ": ("int", "HKV * R"),
-             "HKV": ("int", "HKV"), "SQ": ("int", "SQ"), "SKV": ("int", "SKV")}
+# What a modification can read besides its tables and params, and of which type it is.
+ARGUMENTS = {"s": "real",
+             **dict.fromkeys(("b", "h", "i", "j", "B", "HQ", "HKV", "SQ", "SKV"), "int")}
+# Names of the model: a table may not have them.
+NAMES = ("q", "k", "v", "s", "out", "lse", "lse_with_sink", "sinks", "weights", "mask")
 TABLE_TYPES = {"int": "I32", "real": "F32", "bool": "BOOL"}
 
 
@@ -22,6 +20,10 @@ def table_axes(text):
     kind, axes = re.fullmatch(r"(\w+) \[(.*)\]", text).groups()
     names = [a.strip() for a in axes.split(",")]
     return kind, [re.sub(r"(?<=\w) (?=\w)", "_", a) for a in names]
+
+
+def at(name, index):
+    return f"{name}[{', '.join(index)}]"
 
 
 def constant(value):
@@ -50,17 +52,18 @@ class Modification:
             raise Skip(f"{about['id']} reads {', '.join(lost)}, which nothing defines")
         formals = ", ".join(f"{n}: {self.type(n)}" for n in self.arguments)
         body = "\n".join("  " + line for line in consts + lines)
-        self.text = (f"# {about['title']}\n"
-                     f"{about['kind']} {name}({formals}) {{\n{body}\n}}")
+        self.text = (comment(about["title"]) +
+                     f"\n{about['kind']} {name}({formals}) {{\n{body}\n}}")
 
     def type(self, name):
         if name in ARGUMENTS:
-            return ARGUMENTS[name][0]
+            return ARGUMENTS[name]
         kind, axes = table_axes(self.about["tables"][name])
         return f"{'' if kind == 'real' else kind}[{', '.join(axes)}]"
 
-    def call(self, score):
-        passed = {n: text for n, (_, text) in ARGUMENTS.items()} | {"s": score} | self.tables
+    def call(self, score, heads):
+        passed = {n: n for n in ARGUMENTS} | {"s": score, "h": heads.number, "HQ": heads.count,
+                                              "HKV": heads.key} | self.tables
         return f"{self.name}({', '.join(passed[n] for n in self.arguments)})"
 
     def reads(self, name):
@@ -73,18 +76,20 @@ def generate(case, mods, tensors):
                 + ", ".join(m["mod"] for m in case["mods"])
                 + (" and sinks" if case["sinks"] else "") + ".")
     q, k, v = tensors["q"], tensors["k"], tensors["v"]
-    p.dim("HKV", case["HKV"])
-    p.input("q", q.dtype, ["B", "(HKV, R)", "SQ", "D"], q)
-    p.input("k", k.dtype, ["B", "HKV", "SKV", "D"], k)
-    p.input("v", v.dtype, ["B", "HKV", "SKV", "DV"], v)
+    heads = Heads(case["HQ"], case["HKV"], ("HQ", "HKV", "GROUP"))
+    if not heads.same:
+        p.dim("HKV", case["HKV"])
+    p.input("q", q.dtype, ["B", heads.axis, "SQ", "D"], q)
+    p.input("k", k.dtype, ["B", heads.key, "SKV", "D"], k)
+    p.input("v", v.dtype, ["B", heads.key, "SKV", "DV"], v)
     scores, masks = [], []
     for use in case["mods"]:
         about = mods[use["mod"]]
         called = {}
         for table, key in use["tables"].items():
             kind, axes = table_axes(about["tables"][table])
-            axes = ["HKV * R" if a == "HQ" else a for a in axes]
-            called[table] = key if key not in p.wanted else key + "_table"
+            axes = [heads.count if a == "HQ" else heads.key if a == "HKV" else a for a in axes]
+            called[table] = key if key not in NAMES else key + "_table"
             if called[table] not in p.tensors:
                 p.input(called[table], TABLE_TYPES[kind], axes, tensors[key])
         same = sum(m.about is about for m in scores + masks)
@@ -94,43 +99,41 @@ def generate(case, mods, tensors):
         for module in m.modules:
             p.use(module)
 
-    score = "dot(q[b, g, r, i], k[b, g, j]) " + ("/ sqrt(D)" if case["scale"] is None
-                                                  else f"* {number(case['scale'])}")
-    p.equation("s[b, g, r, i, j]", score)
+    row, score = ["b", *heads.index, "i"], ["b", *heads.index, "i", "j"]
+    key = ["b", heads.key_index, "j"]
+    p.equation(at("s", score), f"dot({at('q', row)}, {at('k', key)}) "
+               + ("/ sqrt(D)" if case["scale"] is None else f"* {number(case['scale'])}"))
     last = "s"
     for n, m in enumerate(scores):
-        name = f"s{n + 1}"
-        p.equation(f"{name}[b, g, r, i, j]", m.call(f"{last}[b, g, r, i, j]"))
-        last = name
-    visible = " and ".join(m.call(None) for m in masks)
+        p.equation(at(f"s{n + 1}", score), m.call(at(last, score), heads))
+        last = f"s{n + 1}"
+    visible = " and ".join(m.call(None, heads) for m in masks)
     over = f"j where {visible}" if masks else "j"
-    p.equation("weights[b, g, r, i, j]", f"softmax[{over}]({last}[b, g, r, i, j])")
-    lse = f"logsumexp[{over}]({last}[b, g, r, i, j])"
-    p.equation("lse[b, g, r, i]", lse)
-    value = "sum[j](weights[b, g, r, i, j] * v[b, g, j])"
-    heads = ["B", "(HKV, R)", "SQ"]
+    weights = f"softmax[{over}]({at(last, score)})"
+    p.equation(at("lse", row), f"logsumexp[{over}]({at(last, score)})")
     if case["sinks"]:
         p.use("std/nn.attn")
-        p.input("sinks", "F32", ["(HKV, R)"], tensors["sinks"])
-        p.equation("lse_with_sink[b, g, r, i]",
-                   "sinks[g, r] + softplus(lse[b, g, r, i] - sinks[g, r])")
-        value += " * sigmoid(lse[b, g, r, i] - sinks[g, r])"
-    p.equation("out[b, g, r, i]", value)
+        p.input("sinks", "F32", [heads.axis], tensors["sinks"])
+        sink = at("sinks", heads.index)
+        p.equation(at("lse_with_sink", row), f"{sink} + softplus({at('lse', row)} - {sink})")
+        weights += f" * sigmoid({at('lse', row)} - {sink})"
+    p.equation(at("weights", score), weights)
+    p.equation(at("out", row), f"sum[j]({at('weights', score)} * {at('v', key)})")
 
     outputs = case["outputs"]
-    types = {"out": heads + ["DV"], "lse": heads, "lse_with_sink": heads,
-             "weights": heads + ["SKV"]}
+    rows = ["B", heads.axis, "SQ"]
+    types = {"out": [*rows, "DV"], "lse": rows, "lse_with_sink": rows, "weights": [*rows, "SKV"]}
     for name in outputs:
         if name == "mask":
             shape = outputs[name]["shape"]
             if shape[1] not in (1, case["HQ"]):
                 raise Skip(f"a mask of {shape[1]} heads")
             heads_too = shape[1] > 1 or (case["HQ"] == 1 and any(m.reads("h") for m in masks))
-            axes = ["B" if shape[0] > 1 else "1", "(HKV, R)" if heads_too else "1",
+            axes = ["B" if shape[0] > 1 else "1", heads.axis if heads_too else "1",
                     "SQ" if shape[2] > 1 else "1", "SKV" if shape[3] > 1 else "1"]
             p.result("mask", "BOOL", axes, name)
-            index = ["b", "g, r" if heads_too else "h1", "i", "j"]
-            p.equation(f"mask[{', '.join(index)}]", visible)
+            index = ["b", *(heads.index if heads_too else ["h1"]), "i", "j"]
+            p.equation(at("mask", index), visible)
         elif name in types:
             p.result(name, outputs[name]["dtype"], types[name], name)
         else:

@@ -4,6 +4,7 @@ A generator adds functions, inputs, results and equations; `text` puts them in o
 any operator means, and how programs are run."""
 import math
 import struct
+import textwrap
 
 
 class Skip(Exception):
@@ -44,6 +45,10 @@ def number(x):
     else:
         text = repr(x)
     return text if any(c in text for c in ".en") else text + ".0"
+
+
+def comment(text):
+    return "\n".join(textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# "))
 
 
 class Program:
@@ -95,7 +100,7 @@ class Program:
         self.equations.append(f"{left} = {right}")
 
     def text(self):
-        parts = ["\n".join(f"# {line}".rstrip() for line in self.title.splitlines())]
+        parts = [comment(self.title)]
         parts += ["\n".join(f'import "{m}"' for m in self.imports)] if self.imports else []
         parts += ["\n".join(self.constants)] if self.constants else []
         parts += self.functions

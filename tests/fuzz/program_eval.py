@@ -610,6 +610,9 @@ class Defined:
     def read(self, at):
         f = self.find(at)
         if f is None:
+            t = self.pieces[0][2]
+            if len(at) + 1 == len(t[1]) and t[2] is None and t[1][-1].dim:
+                return [self.read(at + [i]) for i in range(self.inst.dims[t[1][-1].dim])]
             raise OutOfRange((self.name, at))
         q, k, t, idx = f
         key = tuple(at[:len(t[1])])
@@ -624,6 +627,8 @@ class Defined:
             if isinstance(self.memo[key], list) and q.split and not v:
                 self.memo[key] = []
         v = self.memo[key]
+        if isinstance(self.vec, tuple):
+            return Given(v, 0, False).read(at[len(t[1]):])
         if len(at) == len(t[1]):
             if self.vec and v is not None and not isinstance(v, list):  # h[-1] = 0
                 v = [v] * self.inst.dims[self.vec]
@@ -691,11 +696,10 @@ class Inst:
     def result(self, k, at):
         t = self.tensor(self.fn.results[k].name)
         want = len(self.fn.results[k].axes) - len(at)
-        if want == 0 or t.vec:
+        if want == 0 or (want == 1 and t.vec):
             return t.read(at)
-        if want == 1:
-            return [t.read(at + [i]) for i in range(self.dims[self.fn.results[k].axes[-1]])]
-        raise TooMuch("result with two axes")
+        axis = self.fn.results[k].axes[len(at)]
+        return [self.result(k, at + [i]) for i in range(self.dims[axis])]
 
 
 class Run:

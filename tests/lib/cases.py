@@ -19,10 +19,10 @@ class Failed(Exception):
 
 # ---- tensor files -------------------------------------------------------------------------------
 
-# safetensors' name: struct's letter. BF16 is widened by hand.
+# safetensors' name: struct's letter. BF16 is read as F32.
 DTYPES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "H", "I64": "q", "I32": "i", "I16": "h",
           "I8": "b", "U64": "Q", "U32": "I", "U16": "H", "U8": "B", "BOOL": "B"}
-REALS = ("F64", "F32", "F16", "BF16")
+REALS = ("F64", "F32", "F16")
 
 
 class Tensor:
@@ -51,14 +51,16 @@ def load(path):
         letter = DTYPES[head["dtype"]]
         raw = data[8 + n + begin:8 + n + end]
         values = list(struct.unpack(f"<{len(raw) // struct.calcsize(letter)}{letter}", raw))
-        if head["dtype"] == "BF16":
+        dtype = head["dtype"]
+        if dtype == "BF16":
             values = [struct.unpack("<f", struct.pack("<I", v << 16))[0] for v in values]
-        tensors[name] = Tensor(head["dtype"], head["shape"], values)
+            dtype = "F32"
+        tensors[name] = Tensor(dtype, head["shape"], values)
     return tensors
 
 
 def save(path, tensors):
-    """Writes name -> Tensor. Not for BF16."""
+    """Writes name -> Tensor."""
     heads, blocks, at = {}, [], 0
     for name, t in tensors.items():
         raw = struct.pack(f"<{len(t.values)}{DTYPES[t.dtype]}", *t.values)

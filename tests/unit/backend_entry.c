@@ -316,7 +316,7 @@ static void same_record(const attn_model_info *a, const attn_model_info *b)
         ck_assert_str_eq(s->name, t->name);
         ck_assert_pstr_eq(s->source, t->source);
         ck_assert(s->role == t->role && s->dtype == t->dtype && s->flags == t->flags &&
-                  s->rank == t->rank && s->slot == t->slot && s->reserved == 0);
+                  s->rank == t->rank && s->slot == t->slot && s->step_axis == t->step_axis);
         for (int64_t j = 0; j < s->rank; j++)
             same_extent(&s->shape[j], &t->shape[j]);
     }

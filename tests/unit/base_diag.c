@@ -123,16 +123,24 @@ START_TEST(repeated_and_too_many)
     fixture f;
     uint32_t file = begin(&f, "abc\n");
     f.ds.limit = 3;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++) { /* one fault that is met several times */
         diag *d = diag_error(&f.ds, (span){file, 0, 1}, "the same");
         diag_help(d, "help %d", i);
     }
-    ck_assert_uint_eq(f.ds.n_errors, 5);
+    for (int i = 0; i < 4; i++)
+        diag_error(&f.ds, (span){file, 1, 2}, "other %d", i);
+    ck_assert_uint_eq(f.ds.n_errors, 9);
     prints(&f, false,
            "m.attn:1:1: error: the same\n"
            "    1 | abc\n"
            "      | ^\n"
            "help: help 0\n"
+           "m.attn:1:2: error: other 0\n"
+           "    1 | abc\n"
+           "      |  ^\n"
+           "m.attn:1:2: error: other 1\n"
+           "    1 | abc\n"
+           "      |  ^\n"
            "too many errors, 2 more not shown\n");
 }
 END_TEST

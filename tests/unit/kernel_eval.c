@@ -363,37 +363,78 @@ static void run(machine *m, const kblock *b)
     }
 }
 
-eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs)
+static size_t n_elements(machine *m, size_t i)
+{
+    const kbuf *b = m->k->bufs.v[i];
+    size_t n = 1;
+    m->shape[i] = ARENA_ARRAY(m->a, int64_t, b->rank);
+    for (uint32_t j = 0; j < b->rank; j++) {
+        if (!dim_eval(b->shape[j], m->symbols, &m->shape[i][j]) || m->shape[i][j] < 0)
+            fault(m, "buffer %s has no shape", b->name);
+        n *= (size_t)m->shape[i][j];
+    }
+    return n;
+}
+
+/* Checks what the caller filled and makes buffers of the roles in `made` (a set of bits). */
+static machine machine_new(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs,
+                           unsigned made)
 {
     machine m = {.a = a, .k = k, .symbols = symbols, .bufs = bufs};
     m.shape = ARENA_ARRAY(a, int64_t *, k->bufs.n);
     m.vars = ARENA_ARRAY(a, val, k->vars.n);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
-        size_t n = 1;
-        m.shape[i] = ARENA_ARRAY(a, int64_t, b->rank);
-        for (uint32_t j = 0; j < b->rank; j++) {
-            if (!dim_eval(b->shape[j], symbols, &m.shape[i][j]) || m.shape[i][j] < 0)
-                fault(&m, "buffer %s has no shape", b->name);
-            n *= (size_t)m.shape[i][j];
-        }
-        if (b->role == KB_INPUT || b->role == KB_PARAM) {
-            if (bufs[i].n != n && !bufs[i].absent)
-                fault(&m, "buffer %s has %zu elements, not %zu", b->name, bufs[i].n, n);
+        size_t n = n_elements(&m, i);
+        bool given = b->role == KB_PARAM ||
+                     (b->role == KB_INPUT && (bufs[i].n || bufs[i].absent || !k->rows));
+        if (given && bufs[i].n != n && !bufs[i].absent)
+            fault(&m, "buffer %s has %zu elements, not %zu", b->name, bufs[i].n, n);
+        if (given || !(made >> b->role & 1))
             continue;
-        }
         bufs[i] = (eval_buf){.n = n, .written = ARENA_ARRAY(a, bool, n)};
         if (is_real(store_table[b->store].value))
             bufs[i].f = ARENA_ARRAY(a, double, n);
         else
             bufs[i].i = ARENA_ARRAY(a, int64_t, n);
     }
-    run(&m, &k->body);
-    for (size_t i = 0; i < k->bufs.n && !m.r.status; i++) {
-        for (size_t j = 0; k->bufs.v[i]->role == KB_OUTPUT && j < bufs[i].n; j++) {
-            if (!bufs[i].written[j])
-                fault(&m, "element %zu of output %s is never written", j, k->bufs.v[i]->name);
+    return m;
+}
+
+static void check_outputs(machine *m)
+{
+    const kernel *k = m->k;
+    for (size_t i = 0; i < k->bufs.n && !m->r.status; i++) {
+        for (size_t j = 0; k->bufs.v[i]->role == KB_OUTPUT && j < m->bufs[i].n; j++) {
+            if (!m->bufs[i].written[j])
+                fault(m, "element %zu of output %s is never written", j, k->bufs.v[i]->name);
         }
     }
+}
+
+enum { OUTPUTS = 1u << KB_OUTPUT, STATES = 1u << KB_STATE, TEMPS = 1u << KB_TEMP };
+
+eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs)
+{
+    machine m = machine_new(a, k, symbols, bufs, OUTPUTS | TEMPS);
+    run(&m, &k->body);
+    check_outputs(&m);
+    return m.r;
+}
+
+eval_result kernel_eval_begin(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs)
+{
+    machine m = machine_new(a, k, symbols, bufs, STATES | TEMPS);
+    run(&m, &k->body);
+    return m.r;
+}
+
+eval_result kernel_eval_step(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs,
+                             int64_t pos)
+{
+    machine m = machine_new(a, k, symbols, bufs, OUTPUTS | TEMPS);
+    m.vars[k->pos->id].i = pos;
+    run(&m, &k->step);
+    check_outputs(&m);
     return m.r;
 }

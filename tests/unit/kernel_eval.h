@@ -27,6 +27,13 @@ typedef struct eval_result {
  * made here. */
 eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs);
 
+/* A step kernel: the beginning makes states and temps; each call goes on with the states, the
+ * inputs of its steps filled by the caller, and makes outputs and temps. `symbols` holds its rows.
+ * An input of the other body is all 0. */
+eval_result kernel_eval_begin(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs);
+eval_result kernel_eval_step(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs,
+                             int64_t pos);
+
 /* What a real becomes when it is stored as st. */
 double eval_round(store_type st, double x);
 

@@ -11,3 +11,5 @@ attnc_unit_test(schedule_large SOURCES schedule_large.c ${schedule_support} LIBS
 attnc_unit_test(schedule_random SOURCES schedule_random.c ${schedule_support} LIBS attnc_passes)
 attnc_unit_test(schedule_manual SOURCES schedule_manual.c ${schedule_support} LIBS attnc_passes
                 ARGS ${PROJECT_SOURCE_DIR}/ir/IR.md)
+attnc_unit_test(schedule_step SOURCES schedule_step.c step_support.c kernel_eval.c
+                LIBS attnc_passes attnc_backend)

@@ -1,5 +1,5 @@
-/* schedule_manual.c: the kernel shown in ir/IR.md is the one that the graph shown there gives, and
- * reads back. */
+/* schedule_manual.c: the kernels shown in ir/IR.md are those that the graphs shown there give, and
+ * read back. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,8 @@ START_TEST(example)
     const char *text = read_file(a, getenv("IR_MANUAL"));
     const char *got = schedule_text(a, block(a, text, "\n    graph @run"));
     ck_assert_str_eq(got, block(a, text, "\n    kernel @run"));
+    got = schedule_step_text(a, block(a, text, "\n    graph @rnn"));
+    ck_assert_str_eq(got, block(a, text, "\n    kernel @rnn"));
     arena_free(a);
 }
 END_TEST

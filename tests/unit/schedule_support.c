@@ -265,14 +265,29 @@ void check_graph(const char *graph_text, const char *sizes, long ints)
     check_case(graph_text, sizes, ints, CASE_SPECIAL);
 }
 
-const char *schedule_text(arena *a, const char *graph_text)
+static const char *text_of(arena *a, const char *graph_text, bool steps)
 {
     test t = {0};
     strbuf b = {.a = a};
     begin(&t, arena_mem(a), graph_text);
+    if (steps) {
+        t.k = schedule_step(t.a, t.g, &t.ds);
+        if (!t.k || !kernel_verify(t.k, &t.ds, "of steps after schedule"))
+            give_up(&t, "the step kernel is not right");
+    }
     check_round_trip(&t);
     kernel_print(t.k, &b);
     const char *text = sb_text(&b);
     arena_free(t.a);
     return text;
+}
+
+const char *schedule_text(arena *a, const char *graph_text)
+{
+    return text_of(a, graph_text, false);
+}
+
+const char *schedule_step_text(arena *a, const char *graph_text)
+{
+    return text_of(a, graph_text, true);
 }

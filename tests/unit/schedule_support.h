@@ -21,7 +21,8 @@ void check_graph(const char *graph_text, const char *sizes, long ints);
 /* Also that no real input is loaded where a NaN would not show in the first result: for graphs in
  * which only predicates can hide one. */
 void check_excluded(const char *graph_text, const char *sizes, long ints);
-/* The kernel's text. */
+/* The kernel's text, and a step graph's step kernel's. */
 const char *schedule_text(arena *a, const char *graph_text);
+const char *schedule_step_text(arena *a, const char *graph_text);
 
 #endif
