@@ -24,9 +24,7 @@ static tv unknown(env *e, span at)
     return e->in->s->trial ? (tv){.kind = TV_UNKNOWN, .at = at} : tv_poison(at);
 }
 
-/* --- reducers
- * --------------------------------------------------------------------------------------------------
- */
+/* --- reducers --- */
 
 static value *any_over(sema *s, value *where, const ix *const *bound, uint32_t n)
 {
@@ -112,9 +110,7 @@ static tv elab_reduce(env *e, const ast_expr *x, const builtin *b, const ast_ind
     return r;
 }
 
-/* --- normalisers
- * -------------------------------------------------------------------------------------------------
- */
+/* --- normalisers --- */
 
 static const scope *scope_of_name(const env *e, const char *name)
 {
@@ -359,9 +355,7 @@ static tv apply_builtin(env *e, const builtin *b, tv *a, size_t n, span at)
     ice("built-in %s", b->name);
 }
 
-/* --- calls
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- calls --- */
 
 /* The result of an instance, outside it: masked by `until`, on indices free in the caller's scope.
  */

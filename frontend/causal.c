@@ -183,8 +183,7 @@ static void walk(causal *c, value *v, known k)
     }
 }
 
-/* --- the rule
- * ------------------------------------------------------------------------------------- */
+/* --- the rule --- */
 
 static const char *axis_name(const ast_type *t, size_t axis)
 {

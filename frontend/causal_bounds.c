@@ -140,8 +140,7 @@ static bound upper(sema *s, const known *k, const value *v)
     return upper_of_sum(s, k, &m);
 }
 
-/* --- what a predicate adds
- * ------------------------------------------------------------------------ */
+/* --- what a predicate adds --- */
 
 known copy_known(sema *s, const known *k)
 {
@@ -243,8 +242,7 @@ void learn(sema *s, known *k, const value *p, bool holds)
     }
 }
 
-/* --- from a value to its operands
- * ----------------------------------------------------------------- */
+/* --- from a value to its operands --- */
 
 known operand_known(sema *s, const known *k, const value *v, const value *arg)
 {

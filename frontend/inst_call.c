@@ -5,7 +5,7 @@
 
 enum {
     CALL_DEPTH = 200, /* nesting of calls; deeper is an error */
-    CALLS = 5000,     /* of one entry, all in all */
+    CALLS = 4000,     /* of one entry, all in all */
 };
 
 /* --- one call site, one set of dims --- */
@@ -20,9 +20,7 @@ static struct site *site_of(sema *s, const void *node, inst *parent)
     return &vec_last(&s->sites);
 }
 
-/* --- arguments
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- arguments --- */
 
 typedef struct actual {
     bool have;

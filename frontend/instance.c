@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 /* Names are interned: their address tells them apart. */
 static uint32_t hash_name(const char *name)

@@ -7,9 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* --- names
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 bool is_dim_name(const graph *g, const char *name)
 {
@@ -76,9 +74,7 @@ static bool depends(builder *b, frame *f, value *v)
     return yes;
 }
 
-/* --- reads of tensors
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- reads of tensors --- */
 
 /* x is over the final images of from[] (some may be gone); to[] are values of the final graph. */
 static value *read_final(builder *b, value *x, const ix *const *from, value *const *to, uint32_t n,
@@ -188,9 +184,7 @@ static value *read_tensor(builder *b, frame *f, const edge *e)
     return read_level(b, &r, 0, to, where);
 }
 
-/* --- one value
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* --- one value --- */
 
 value *lower_leaf(builder *b, value *v)
 {

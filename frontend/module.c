@@ -15,9 +15,7 @@ static bool known_word(const char *w)
     return false;
 }
 
-/* --- files
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 typedef VEC(const char *) name_list;
 
@@ -135,9 +133,7 @@ static void load_file(sema *s, uint32_t file, name_list *loaded)
     }
 }
 
-/* --- entries
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- entries --- */
 
 static void reset(sema *s, module *scratch, const char *name)
 {

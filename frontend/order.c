@@ -12,9 +12,7 @@ tensor *placeholder_of(const order *o, const value *v)
     return v->op == OP_history && v->scan < o->n_scan ? o->by_scan[v->scan] : NULL;
 }
 
-/* --- edges
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- edges --- */
 
 static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
 {
@@ -56,9 +54,7 @@ void order_edges(order *o, tensor *t)
     scan_body(o, t, t->body, seen);
 }
 
-/* --- relations
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- relations --- */
 
 /* The predicate under which a read counts: what was in force when it was elaborated. */
 static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
@@ -111,9 +107,7 @@ bool order_cuts(order *o, const frame *f, const edge *e)
     return false;
 }
 
-/* --- components (Tarjan)
- * ------------------------------------------------------------------------------------------------
- */
+/* --- components (Tarjan) --- */
 
 typedef struct tarjan {
     order *o;
@@ -173,9 +167,7 @@ void order_components(order *o, frame *f, tensor *const *members, size_t n)
     f->comp = t.comp;
 }
 
-/* --- steps
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- steps --- */
 
 /* The axis of e->to that stands for the step, given the reader's; UINT32_MAX: none. */
 static uint32_t best_axis(order *o, const frame *f, const edge *e, uint32_t from_pos, bool backward,

@@ -150,9 +150,7 @@ bool formal_names_dim(const ast_formal *f, const char *name)
     return type_names(&f->type, name) || index_ranges(f->index, name) || f->name.s == name;
 }
 
-/* --- leaves
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- leaves --- */
 
 /* Memory indices for a leaf: one for each of the first `n_lead` sizes, then one for each axis. */
 static const ix **memory_ix(sema *s, const ix *const *lead, uint32_t n_lead,
@@ -338,9 +336,7 @@ tensor *param_tensor(inst *in, const ast_stmt *st, uint32_t which)
     return t;
 }
 
-/* --- inputs
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- inputs --- */
 
 bool input_formal(inst *in, const ast_formal *f)
 {

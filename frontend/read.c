@@ -263,9 +263,7 @@ static tv read_boundaries(env *e, tensor *t, size_t from, value *const *pos, spa
     return read_inner(e, t, pos, at);
 }
 
-/* --- by syntax
- * ------------------------------------------------------------------------------------------------
- */
+/* --- by syntax --- */
 
 typedef struct item_value {
     value *v; /* position */

@@ -420,7 +420,8 @@ static bool left_to_axes(tensor *t, const left *l, uint32_t n, const ix **ixs, c
         left_over->n -= k;
         left_over->ix += k;
         left_over->d += k;
-        left_over->lo += left_over->lo ? k : 0;
+        if (left_over->lo)
+            left_over->lo += k;
     }
     if (item < n) {
         diag *d = diag_error(s->ds, l[item].at, "%s takes %u ind%s, here %s %u", t->name, item,

@@ -65,7 +65,10 @@ ATTN
 expect 0 "$ATTNC" check main.attn
 # A file is one file, however its path is written and whoever imports it.
 mkdir lib/more
-printf 'import "../layer.attn"\nimport "../../main2.attn"\nfn twice(x: [E]) -> [E] { return 2 * x }\n' >lib/more/twice.attn
+{
+    printf 'import "../layer.attn"\nimport "../../main2.attn"\n'
+    printf 'fn twice(x: [E]) -> [E] { return 2 * x }\n'
+} >lib/more/twice.attn
 sed '1i import "lib/more/../more/twice.attn"' main.attn >main2.attn
 expect 0 "$ATTNC" check main2.attn
 silent err

@@ -199,7 +199,7 @@ def dim_products_of_sums():
 
 @case
 def many_functions():
-    return "".join("fn f%d(x: [T]) -> [T] {\n  return x\n}\n" % i for i in range(20000)) + \
+    return "".join("fn f%d(x: [T]) -> [T] {\n  return x\n}\n" % i for i in range(5000)) + \
         model("  y = x")
 
 
