@@ -492,6 +492,7 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
             return NULL;
         }
     if (depth >= CALL_DEPTH) {
+        s->exhausted = s->trial == 0; /* every caller would meet it again */
         diag *g = diag_error(s->ds, at, "calls are nested more than %d deep", CALL_DEPTH);
         diag_note(g, d->name.at, "%s is defined here", d->name.s);
         diag_help(g, "merge some of the functions that only call the next one");

@@ -517,8 +517,10 @@ void tensor_pieces(tensor *t)
             struct range *g = &r.v[i];
             if (!g->tile || g->q == SIZE_MAX)
                 continue;
-            if (at ? dims_equal(s, g->lo, at)
-                   : !next || (dims_le(s, g->lo, next->lo) && !dims_le(s, next->lo, g->lo)))
+            bool before = next && dims_le(s, g->lo, next->lo);
+            bool sooner = !next || (before && !dims_le(s, next->lo, g->lo)) ||
+                          (before && dims_le(s, g->n, dim_const(dt, 0))); /* an empty one first */
+            if (sooner && (!at || dims_equal(s, g->lo, at)))
                 next = g;
         }
         if (!next) {

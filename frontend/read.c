@@ -51,7 +51,7 @@ static void check_inside(env *e, const tensor *t, value *idx, const dim *extent,
         high = p != NULL;
         out->narrow = p ? b_and(s, out->narrow, p) : out->narrow;
     }
-    if (low && high)
+    if ((low && high) || (known && dims_lt(s, hi, lo))) /* the latter: over nothing */
         return;
     if (e->else_at_hand) {
         if (!low)

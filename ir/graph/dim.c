@@ -395,7 +395,8 @@ bool dim_mentions(const dim *d, const char *symbol)
     return false;
 }
 
-/* --- substitution: builds in `t`, which need not be the table of d when `by` replaces every symbol --- */
+/* --- substitution: builds in `t`, which need not be the table of d when `by` replaces every symbol
+ * --- */
 
 typedef const dim *binary_fn(dims *t, const dim *a, const dim *b);
 static binary_fn *const compound_fn[] = {

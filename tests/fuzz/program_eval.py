@@ -414,9 +414,12 @@ class Norm(Node):
                     row[i] = float(v)
         if here not in row:
             return None
-        v = list(row.values())
-        if any(x != x for x in v):
+        if any(x != x for x in row.values()):
             return Weight(math.nan)
+        if row[here] == -math.inf:  # counts as excluded
+            return Weight(0.0)
+        row = {i: x for i, x in row.items() if x != -math.inf}
+        v = list(row.values())
         if self.op == "normalize":
             s = sum(v)
             return Weight(row[here] / s if s else 0.0)
