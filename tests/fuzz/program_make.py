@@ -5,6 +5,7 @@ import random
 
 from program_eval import (Bin, Binder, Call, Dim, Dot, Else, Equation, Extreme, Formal, Function,
                           Idx, Join, Left, MatVec, Norm, Num, Own, Read, Red, Tuple, Un, Where)
+from program_case import Program
 
 
 class Info:
