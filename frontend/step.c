@@ -258,7 +258,8 @@ static tensor *root_so_far(stepper *st, const tensor *root, const bool *final)
     t->body = rewrite(&f, root->body);
     t->n_ix = root->n_ix + 1;
     t->ix = ARENA_ARRAY(s->a, const ix *, t->n_ix);
-    memcpy(t->ix, root->ix, root->n_ix * sizeof *t->ix);
+    if (root->n_ix)
+        memcpy(t->ix, root->ix, root->n_ix * sizeof *t->ix);
     t->ix[root->n_ix] = f.step;
     return t->body ? t : NULL;
 }

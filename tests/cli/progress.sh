@@ -2,6 +2,11 @@
 # The progress line: on a terminal, after a second, erased at the end; never elsewhere.
 . "$(dirname "$0")/common"
 
+if ! "$PYTHON" -c 'import pty; pty.openpty()' 2>err; then
+    echo "skipped: this machine has no pseudo terminals ($(tail -n 1 err))"
+    exit 77
+fi
+
 cat >terminal.py <<'PY'
 """terminal.py COMMAND...: runs it with standard error on a terminal of its own; prints what came there. Standard
 input is a pipe that gives an empty file after 1.6 seconds."""
