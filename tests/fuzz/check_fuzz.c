@@ -1,6 +1,6 @@
-/* check_fuzz.c: any text is compiled to graphs, which must verify; what the checker refuses, it must
- * say. Built with -fsanitize=fuzzer, or with ATTNC_FUZZ_REPLAY as a program that replays the files of
- * the folders it is given. No code is generated: that is program_gen.py's part. */
+/* check_fuzz.c: any text is compiled to graphs, which must verify; what the checker refuses, it
+ * must say. Built with -fsanitize=fuzzer, or with ATTNC_FUZZ_REPLAY as a program that replays the
+ * files of the folders it is given. No code is generated: that is program_gen.py's part. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
