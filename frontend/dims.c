@@ -436,7 +436,6 @@ const dim *dims_of_name(inst *in, const char *name, span at)
 {
     sema *s = in->s;
     const dim *d = dims_find(in, name);
-    (void)at;
     if (d)
         return d;
     const ast_decl *global = decl_find(s, name);

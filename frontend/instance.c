@@ -471,7 +471,7 @@ static void declare_target(inst *in, const ast_stmt *st, const ast_target *t, ui
         for (size_t i = 0; i < t->n; i++) {
             if (n_path)
                 memcpy(p, path, n_path * sizeof *p);
-            p[n_path] = (struct join_step){(uint32_t)i, (uint32_t)t->n, t};
+            p[n_path] = (struct join_step){(uint32_t)i, (uint32_t)t->n};
             struct join_step *copy = arena_copy(s->a, p, (n_path + 1) * sizeof *p);
             declare_target(in, st, &t->parts[i], component, copy, n_path + 1);
         }

@@ -95,11 +95,10 @@ tv join_values(env *e, tv *parts, uint32_t n, span at)
     return r;
 }
 
-tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, span at)
+tv split_last(env *e, tv v, uint32_t part, uint32_t of, span at)
 {
     sema *s = e->in->s;
     dims *dt = s->g->dims;
-    (void)join;
     if (v.kind != TV_VALUE)
         return v;
     if (v.n_axes == 0) {

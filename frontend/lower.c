@@ -133,7 +133,7 @@ static value *read_level(builder *b, const reading *r, uint32_t level, value *co
     relation rel = REL_NONE;
     if (r->e->from && f->in[r->e->from->id]) {
         s->g = b->o.from;
-        rel = order_relation(&b->o, f, r->e, f->step[r->e->from->id], p, f->backward);
+        rel = order_relation(&b->o, r->e, f->step[r->e->from->id], p, f->backward);
         s->g = b->to;
     }
     ICE_UNLESS(f->history[t->id]);
@@ -205,9 +205,6 @@ static value *lower_new(builder *b, frame *f, value *v)
     tensor *t = placeholder_of(&b->o, v);
     if (t || (v->op == OP_read && placeholder_of(&b->o, v->args[0]))) {
         edge e = {.node = v, .to = t ? t : placeholder_of(&b->o, v->args[0])};
-        frame *k = f;
-        e.from = NULL;
-        (void)k;
         if (t) {
             value **ixs = ARENA_ARRAY(s->a, value *, t->n_ix);
             s->g = b->o.from;

@@ -78,11 +78,9 @@ static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
     return any;
 }
 
-relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_pos, uint32_t to_pos,
-                        bool backward)
+relation order_relation(order *o, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward)
 {
     sema *s = o->s;
-    (void)f;
     value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
     if (!dims_same(s, e->from->ix[from_pos]->extent, e->to->ix[to_pos]->extent))
         return REL_NONE;
@@ -101,8 +99,7 @@ bool order_cuts(order *o, const frame *f, const edge *e)
     /* by the history of any scan that holds both */
     for (; f->up; f = f->up)
         if (f->in[e->from->id] && f->in[e->to->id] &&
-            order_relation(o, f, e, f->step[e->from->id], f->step[e->to->id], f->backward) ==
-                REL_PAST)
+            order_relation(o, e, f->step[e->from->id], f->step[e->to->id], f->backward) == REL_PAST)
             return true;
     return false;
 }
@@ -170,13 +167,12 @@ void order_components(order *o, frame *f, tensor *const *members, size_t n)
 /* --- steps --- */
 
 /* The axis of e->to that stands for the step, given the reader's; UINT32_MAX: none. */
-static uint32_t best_axis(order *o, const frame *f, const edge *e, uint32_t from_pos, bool backward,
-                          relation *r)
+static uint32_t best_axis(order *o, const edge *e, uint32_t from_pos, bool backward, relation *r)
 {
     uint32_t best = UINT32_MAX;
     *r = REL_NONE;
     for (uint32_t q = 0; q < e->to->n_ix; q++) {
-        relation rq = order_relation(o, f, e, from_pos, q, backward);
+        relation rq = order_relation(o, e, from_pos, q, backward);
         if (rq != REL_NONE && (best == UINT32_MAX || (*r == REL_UPTO && rq != REL_UPTO))) {
             best = q;
             *r = rq;
@@ -185,17 +181,17 @@ static uint32_t best_axis(order *o, const frame *f, const edge *e, uint32_t from
     return best;
 }
 
-static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint32_t seed_pos,
-                      bool backward, const edge **blame)
+static bool try_steps(order *o, frame *f, tensor *seed, uint32_t seed_pos, bool backward,
+                      const edge **blame)
 {
     sema *s = o->s;
     VEC(tensor *) todo = {0};
     bool *have = ARENA_ARRAY(s->a, bool, s->tensors.n);
     bool moves = false;
     f->backward = backward;
-    f->step[members[0]->id] = seed_pos;
-    have[members[0]->id] = true;
-    vec_push(s->a, &todo, members[0]);
+    f->step[seed->id] = seed_pos;
+    have[seed->id] = true;
+    vec_push(s->a, &todo, seed);
     for (size_t k = 0; k < todo.n; k++) {
         tensor *x = todo.v[k];
         for (size_t i = 0; i < o->edges[x->id].n; i++) {
@@ -206,9 +202,9 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
                 continue; /* goes through an outer history */
             relation r = REL_NONE;
             if (have[e->to->id]) {
-                r = order_relation(o, f, e, f->step[x->id], f->step[e->to->id], backward);
+                r = order_relation(o, e, f->step[x->id], f->step[e->to->id], backward);
             } else {
-                uint32_t best = best_axis(o, f, e, f->step[x->id], backward, &r);
+                uint32_t best = best_axis(o, e, f->step[x->id], backward, &r);
                 if (best != UINT32_MAX) {
                     f->step[e->to->id] = best;
                     have[e->to->id] = true;
@@ -222,7 +218,6 @@ static bool try_steps(order *o, frame *f, tensor *const *members, size_t n, uint
             moves = moves || r == REL_PAST;
         }
     }
-    (void)n;
     return moves;
 }
 
@@ -244,9 +239,9 @@ bool order_closure(order *o, frame *f, tensor *const *roots, size_t n, const boo
             if (!needs[e->to->id])
                 continue; /* not of the steps: computed before them */
             if (f->in[e->to->id]) {
-                r = order_relation(o, f, e, f->step[x->id], f->step[e->to->id], false);
+                r = order_relation(o, e, f->step[x->id], f->step[e->to->id], false);
             } else {
-                uint32_t best = best_axis(o, f, e, f->step[x->id], false, &r);
+                uint32_t best = best_axis(o, e, f->step[x->id], false, &r);
                 if (best != UINT32_MAX) {
                     f->step[e->to->id] = best;
                     f->in[e->to->id] = true;
@@ -287,18 +282,17 @@ static const char *base_name(sema *s, const tensor *t)
     return b ? arena_strndup(s->a, t->name, (size_t)(b - t->name)) : t->name;
 }
 
-bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n)
+bool order_steps(order *o, frame *f, tensor *const *members, size_t n)
 {
     sema *s = o->s;
     const edge *blame = NULL, *first = NULL, *back = NULL;
-    (void)outer;
     for (int backward = 0; backward < 2; backward++)
         for (uint32_t k = 0; k < members[0]->n_ix; k++) {
             /* own axes first, then those of the context */
             uint32_t own = members[0]->n_ix - members[0]->n_ctx;
             uint32_t pos = k < own ? members[0]->n_ctx + k : k - own;
             blame = NULL;
-            if (pos < members[0]->n_ix && try_steps(o, f, members, n, pos, backward, &blame))
+            if (pos < members[0]->n_ix && try_steps(o, f, members[0], pos, backward, &blame))
                 return true;
             if (!first && blame)
                 first = blame;

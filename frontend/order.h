@@ -54,10 +54,9 @@ typedef struct order {
 
 tensor *placeholder_of(const order *o, const value *v);
 void order_edges(order *o, tensor *t);
-relation order_relation(order *o, const frame *f, const edge *e, uint32_t from_pos, uint32_t to_pos,
-                        bool backward);
+relation order_relation(order *o, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward);
 /* Finds step positions for the tensors of component c of frame `outer`; false after a message. */
-bool order_steps(order *o, const frame *outer, frame *f, tensor *const *members, size_t n);
+bool order_steps(order *o, frame *f, tensor *const *members, size_t n);
 /* Follows the reads from `roots`, whose steps f knows, and takes in every tensor that is read at
  * the step or before; *out lists them, roots first. False where a read goes ahead to a tensor of
  * which `needs` holds; *blame is it. */

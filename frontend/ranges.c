@@ -10,12 +10,10 @@ const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_a
                   const char *hint)
 {
     extent = dims_resolve(s, extent);
-    uint32_t ordinal = 0;
     for (size_t i = 0; i < s->pool.n; i++) {
         struct poolix *p = &s->pool.v[i];
         if (p->extent != extent)
             continue;
-        ordinal++;
         bool taken = false;
         for (size_t k = 0; k < n_avoid && !taken; k++)
             taken = avoid[k] == p->ix;
@@ -23,7 +21,7 @@ const ix *pool_ix(sema *s, const dim *extent, const ix *const *avoid, size_t n_a
             return p->ix;
     }
     const char *name = intern_printf(s->names, "%s'%zu", hint ? hint : "i", s->pool.n);
-    struct poolix p = {extent, ordinal, graph_ix(s->g, name, extent)};
+    struct poolix p = {extent, graph_ix(s->g, name, extent)};
     vec_push(s->a, &s->pool, p);
     return p.ix;
 }

@@ -83,7 +83,7 @@ static bool form_scan(builder *b, frame *outer, tensor *const *members, size_t n
     sema *s = b->s;
     frame *f = frame_new(b, outer, members, n);
     s->g = b->o.from;
-    bool ok = order_steps(&b->o, outer, f, members, n);
+    bool ok = order_steps(&b->o, f, members, n);
     s->g = b->to;
     return ok && build_scan(b, outer, f, members, n);
 }
@@ -110,7 +110,7 @@ bool build_scan(builder *b, frame *outer, frame *f, tensor *const *members, size
             if (!f->in[e->to->id])
                 continue;
             s->g = b->o.from;
-            if (!f->in[x->id] || order_relation(&b->o, f, e, f->step[x->id], f->step[e->to->id],
+            if (!f->in[x->id] || order_relation(&b->o, e, f->step[x->id], f->step[e->to->id],
                                                 f->backward) != REL_SAME)
                 f->wanted[e->to->id] = true;
             s->g = b->to;

@@ -74,7 +74,6 @@ typedef struct equation {
     uint32_t n_path;          /* targets inside joins: [part, of] pairs, outermost first */
     struct join_step {
         uint32_t part, of;
-        const ast_target *join;
     } * path;
     const ast_expr *ret; /* `return e`: no target */
 } equation;
@@ -290,7 +289,6 @@ struct sema {
     VEC(const char *) rigid; /* symbols the entry's own inputs and params carry */
     VEC(struct poolix {
         const dim *extent;
-        uint32_t ordinal;
         const struct ix *ix;
     })
     pool;
@@ -301,12 +299,11 @@ struct sema {
         tensor *t;
     })
     owners;
-    span here; /* the expression being elaborated, for sizes that are settled later */
-    uint32_t n_ph;
-    unsigned depth;                /* sema_enter */
-    size_t n_calls;                /* instances made for the entry */
-    bool exhausted;                /* a limit was met and reported: no more work */
-    bool *used_define;             /* one per -D */
+    span here;         /* the expression being elaborated, for sizes that are settled later */
+    unsigned depth;    /* sema_enter */
+    size_t n_calls;    /* instances made for the entry */
+    bool exhausted;    /* a limit was met and reported: no more work */
+    bool *used_define; /* one per -D */
     VEC(const ast_decl *) reached; /* functions some entry calls */
 };
 
@@ -415,7 +412,7 @@ tv apply_mul(env *e, tv a, tv b, span at);
 tv apply_contract(env *e, tv a, tv b, span at, bool dot);
 tv to_real(env *e, tv v);
 tv join_values(env *e, tv *parts, uint32_t n, span at);
-tv split_last(env *e, tv v, uint32_t part, uint32_t of, const ast_target *join, span at);
+tv split_last(env *e, tv v, uint32_t part, uint32_t of, span at);
 const char *nearest_name(env *e, const char *name);
 
 /* --- words.c --- */

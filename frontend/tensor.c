@@ -55,7 +55,6 @@ static void set_placeholder(tensor *t)
     t->ix = all.v;
     t->ph = graph_history(s->g, graph_new_scan(s->g), 0, t->name, t->dt, t->ix, t->n_ix, t->ix[0]);
     t->ph->at = t->at;
-    s->n_ph++;
 }
 
 static scope *push_index(sema *s, const scope *up, const char *name, const ix *i, const dim *lo,
@@ -79,7 +78,7 @@ static tv rhs_value(tensor *t, const equation *q, const left *l, uint32_t n_left
             e.indices = push_index(s, e.indices, l[i].name, ixs[i], los[i], l[i].at);
     tv v = q->ret ? elab(&e, q->ret) : elab_component(&e, q->stmt->e, q->component);
     for (uint32_t i = 0; i < q->n_path && v.kind == TV_VALUE; i++)
-        v = split_last(&e, v, q->path[i].part, q->path[i].of, q->path[i].join, q->stmt->e->at);
+        v = split_last(&e, v, q->path[i].part, q->path[i].of, q->stmt->e->at);
     if (v.kind == TV_FUNC) {
         diag *d = diag_error(s->ds, v.at, "%s is a function, not a value", funcref_name(v.f));
         if (v.f->decl)

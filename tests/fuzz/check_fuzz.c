@@ -1,7 +1,6 @@
 /* check_fuzz.c: any text is compiled to graphs, which must verify; what the checker refuses, it
  * must say. Built with -fsanitize=fuzzer, or with ATTNC_FUZZ_REPLAY as a program that replays the
  * files of the folders it is given. No code is generated: that is program_gen.py's part. */
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,38 +51,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef ATTNC_FUZZ_REPLAY
-static void replay(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return;
-    uint8_t *data = malloc((size_t)1 << 20);
-    size_t n = data ? fread(data, 1, (size_t)1 << 20, f) : 0;
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
-    free(data);
-}
-
-int main(int argc, char **argv)
-{
-    size_t n = 0;
-    for (int i = 1; i < argc; i++) {
-        DIR *d = opendir(argv[i]);
-        if (!d) {
-            fprintf(stderr, "no folder %s\n", argv[i]);
-            return 1;
-        }
-        for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-            char path[4096];
-            if (e->d_name[0] == '.' ||
-                snprintf(path, sizeof path, "%s/%s", argv[i], e->d_name) >= (int)sizeof path)
-                continue;
-            replay(path);
-            n++;
-        }
-        closedir(d);
-    }
-    printf("%zu files\n", n);
-    return n ? 0 : 1;
-}
+#include "tests/fuzz/replay.h"
 #endif

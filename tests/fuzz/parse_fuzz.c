@@ -1,7 +1,6 @@
 /* parse_fuzz.c: any bytes are parsed; what parses is formatted, parsed again to the same tree and
  * formatted to the same text. Built with -fsanitize=fuzzer, or with ATTNC_FUZZ_REPLAY as a program
  * that replays the files of the folders it is given. */
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,38 +61,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef ATTNC_FUZZ_REPLAY
-static void replay(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return;
-    uint8_t *data = malloc((size_t)1 << 20);
-    size_t n = data ? fread(data, 1, (size_t)1 << 20, f) : 0;
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
-    free(data);
-}
-
-int main(int argc, char **argv)
-{
-    size_t n = 0;
-    for (int i = 1; i < argc; i++) {
-        DIR *d = opendir(argv[i]);
-        if (!d) {
-            fprintf(stderr, "cannot open the folder %s\n", argv[i]);
-            return 1;
-        }
-        for (struct dirent *e; (e = readdir(d));) {
-            char path[4096];
-            if (e->d_name[0] == '.')
-                continue;
-            snprintf(path, sizeof path, "%s/%s", argv[i], e->d_name);
-            replay(path);
-            n++;
-        }
-        closedir(d);
-    }
-    printf("%zu files\n", n);
-    return n == 0;
-}
+#include "tests/fuzz/replay.h"
 #endif
