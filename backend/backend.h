@@ -6,6 +6,7 @@
 #include "runtime/attn_abi.h"
 
 #include "ir/kernel/kernel.h"
+#include "ir/kernel/shape.h"
 
 typedef struct backend_options {
     const char *triple; /* NULL: the host's */
@@ -14,6 +15,9 @@ typedef struct backend_options {
     int level;          /* 0 .. 3 */
     bool verify_each;   /* LLVM's verifier after every LLVM pass (tests) */
 } backend_options;
+
+/* The machine that code made with these options is for; false after reporting to ds. */
+bool backend_shape(const backend_options *o, machine_shape *shape, diags *ds);
 
 /* The kernels of one module, and their step kernels, as one LLVM module, optimised. NULL after
  * reporting to ds. */

@@ -66,7 +66,7 @@ iface *iface_of_part(arena *a, const kernel *k, iface_part part)
         if (b->id != i)
             ice("kernel @%s: buffer %s is number %u but says %u", k->name, b->name, (unsigned)i,
                 b->id);
-        if (b->role == KB_TEMP || b->role == KB_STATE || !iface_has(k, part, b))
+        if (kbuf_is_own(b) || !iface_has(k, part, b))
             continue;
         attn_role role = roles[b->role];
         int64_t n = iface_family(b);

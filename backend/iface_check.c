@@ -85,7 +85,7 @@ static void check_kernel(arena *a, const kernel *k, diags *ds)
              in);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
-        if (b->role == KB_TEMP || b->role == KB_STATE)
+        if (kbuf_is_own(b))
             continue;
         check_buf(a, k, b, ds);
         static const char *const kinds[] = {

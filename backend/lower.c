@@ -9,7 +9,7 @@ void lower_kernel(lb *l, const kernel *k)
     session_doing("lowering", k->name);
     c.f = iface_new(l->a, k);
     for (size_t i = 0; i < k->bufs.n; i++)
-        c.n_temps += k->bufs.v[i]->role == KB_TEMP;
+        c.n_temps += k->bufs.v[i]->role > KB_STATE;
     low_collect_dims(&c);
     lower_sizes(&c);
     lower_body(&c);

@@ -223,7 +223,9 @@ void lower_body(low *c)
     for (size_t i = 0; i < k->bufs.n; i++)
         make_strides(c, k->bufs.v[i]);
     const kblock *block = c->f->part == PART_STEP ? &k->step : &k->body;
+    make_flags(c, &k->prepare);
     make_flags(c, block);
+    low_block(c, &k->prepare);
     low_block(c, block);
     LLVMBuildRet(l->b, outcome(c));
 }

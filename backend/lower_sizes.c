@@ -52,11 +52,11 @@ static void compute(low *c, LLVMValueRef out)
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
         LLVMValueRef bytes = bytes_of(c, b);
-        if (b->role != KB_TEMP && b->role != KB_STATE) {
+        if (!kbuf_is_own(b)) {
             put(c, out, b->id, bytes);
             continue;
         }
-        int which = b->role == KB_TEMP ? LOW_WORKSPACE : LOW_STATES;
+        int which = b->role == KB_STATE ? LOW_STATES : LOW_WORKSPACE;
         LLVMValueRef total = totals[which];
         put(c, out, b->id, total);
         /* Below 2^62 each and before the sum: the rounding and one addition cannot overflow. */

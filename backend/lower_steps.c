@@ -191,7 +191,7 @@ low *lower_steps(lb *l, const kernel *k)
     low *c = ARENA_NEW(l->a, low);
     *c = (low){.l = l, .a = l->a, .k = k};
     for (size_t i = 0; i < k->bufs.n; i++)
-        c->n_temps += k->bufs.v[i]->role == KB_TEMP;
+        c->n_temps += k->bufs.v[i]->role > KB_STATE;
     low_collect_dims(c);
     c->f = iface_of_part(l->a, k, PART_BEGIN);
     lower_sizes(c);

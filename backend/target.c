@@ -148,6 +148,24 @@ static bool choose_cpu(target *t, arena *a, const backend_options *o, diags *ds)
     t->half = x86 ? level >= 3 : strcmp(arch, "aarch64") == 0;
     if (x86 && level >= 4)
         t->vector_width = "512";
+    t->shape = MACHINE_SHAPE_DEFAULT;
+    if (x86) {
+        t->shape.vector_bytes = level >= 4 ? 64 : level >= 3 ? 32 : 16;
+        t->shape.vector_regs = level >= 4 ? 32 : 16;
+        t->shape.l2_bytes = level >= 4 ? 1 << 20 : 256 << 10;
+    } else {
+        t->shape.vector_regs = 32;
+    }
+    return true;
+}
+
+bool backend_shape(const backend_options *o, machine_shape *shape, diags *ds)
+{
+    target t = {.features = ""};
+    session_start();
+    if (!choose_cpu(&t, ds->a, o, ds))
+        return false;
+    *shape = t.shape;
     return true;
 }
 

@@ -10,8 +10,9 @@ typedef struct target {
     const char *vector_width; /* prefer-vector-width in bits, NULL: the target's own choice */
     bool native;              /* made for exactly this host */
     bool runs_here;           /* the host can run it */
-    bool half;                /* converts f16 in hardware */
-    bool posix_elf;           /* shared objects can be linked */
+    machine_shape shape;
+    bool half;      /* converts f16 in hardware */
+    bool posix_elf; /* shared objects can be linked */
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
 } target;

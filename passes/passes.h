@@ -4,6 +4,7 @@
 
 #include "ir/graph/graph.h"
 #include "ir/kernel/kernel.h"
+#include "ir/kernel/shape.h"
 
 /* Passes over the graph, in the order of passes.def. Each is one file with one public function
  * `bool pass_<id>(pass_ctx *)`, false only after reporting to diag. */
@@ -40,9 +41,10 @@ typedef struct pass_options {
 
 bool passes_run(graph *g, diags *ds, const pass_options *o);
 
-/* graph -> kernel: the last step before the backend. NULL after reporting to ds. */
-kernel *schedule(arena *a, const graph *g, diags *ds);
+/* graph -> kernel: the last step before the backend; `shape` is of the machine that the kernel is
+ * for. NULL after reporting to ds. */
+kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds);
 /* step graph -> step kernel: two bodies, one to begin and one that goes some steps on. */
-kernel *schedule_step(arena *a, const graph *step_graph, diags *ds);
+kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds);
 
 #endif

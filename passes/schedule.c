@@ -182,19 +182,19 @@ static void schedule_in(void *ctx, arena *scratch)
         emit_output(s, i);
 }
 
-static kernel *run(arena *a, const graph *g, kernel *k, diags *ds)
+static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds)
 {
-    sched s = {.g = g, .ds = ds, .k = k, .copies = 1};
+    sched s = {.g = g, .ds = ds, .k = k, .shape = *shape, .copies = 1};
     with_scratch(arena_mem(a), schedule_in, &s);
     return s.failed ? NULL : k;
 }
 
-kernel *schedule(arena *a, const graph *g, diags *ds)
+kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds)
 {
-    return run(a, g, kernel_from_signature(a, g), ds);
+    return run(a, g, kernel_from_signature(a, g), shape, ds);
 }
 
-kernel *schedule_step(arena *a, const graph *step_graph, diags *ds)
+kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds)
 {
-    return run(a, step_graph, kernel_from_step_signature(a, step_graph), ds);
+    return run(a, step_graph, kernel_from_step_signature(a, step_graph), shape, ds);
 }

@@ -94,6 +94,7 @@ typedef struct out { /* what an output holds, in terms of the indices bound wher
 typedef struct sched {
     kernel *k;
     const graph *g;
+    machine_shape shape;
     arena *scratch;
     diags *ds;
     range *range;

@@ -183,7 +183,7 @@ int cmd_build(session *s)
     name_files(&b);
     const char *path = s->o.operands[0];
     bool ok = program_load(s, path, &b.c, &b.p) && program_optimise(s, &b.c, &b.p) &&
-              program_schedule(s, &b.p) && program_codegen(s, &b.c, &b.p) && write_files(&b);
+              program_schedule(s, &b.c, &b.p) && program_codegen(s, &b.c, &b.p) && write_files(&b);
     if (session_report(s) || !ok)
         return 1;
     return session_print(s, &b.said) ? 0 : 1;

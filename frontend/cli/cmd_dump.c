@@ -142,7 +142,7 @@ static bool walk(dumper *d, stage last)
         }
         return true;
     }
-    if (!program_schedule(s, &d->p))
+    if (!program_schedule(s, &d->c, &d->p))
         return false;
     for (int st = STAGE_KERNEL; st <= (int)last; st++) {
         if (st != (int)last && !d->dir)

@@ -132,7 +132,7 @@ static void show_results(session *s, const graph *g, const binding *b, strbuf *o
 
 static bool run_compiled(session *s, const compile_options *c, program *p, const binding *b)
 {
-    if (!program_optimise(s, c, p) || !program_schedule(s, p) || !program_codegen(s, c, p))
+    if (!program_optimise(s, c, p) || !program_schedule(s, c, p) || !program_codegen(s, c, p))
         return false;
     phase_begin(s, "generating code");
     backend_entry e;

@@ -237,16 +237,17 @@ bool program_optimise(session *s, const compile_options *c, program *p)
     return ok;
 }
 
-bool program_schedule(session *s, program *p)
+bool program_schedule(session *s, const compile_options *c, program *p)
 {
+    machine_shape shape;
     phase_begin(s, "scheduling");
-    bool ok = true;
+    bool ok = backend_shape(&c->backend, &shape, &s->ds);
     for (size_t i = 0; i < p->graphs.n && ok; i++) {
         graph *g = p->graphs.v[i];
-        kernel *k = schedule(s->a, g, &s->ds);
+        kernel *k = schedule(s->a, g, &shape, &s->ds);
         ok = k && kernel_verify(k, &s->ds, "after schedule");
         if (ok && p->steps && g->step_graph) {
-            k->stepper = schedule_step(s->a, g->step_graph, &s->ds);
+            k->stepper = schedule_step(s->a, g->step_graph, &shape, &s->ds);
             ok = k->stepper && kernel_verify(k->stepper, &s->ds, "of steps after schedule");
         }
         if (ok)

@@ -37,7 +37,7 @@ void report_no_steps(session *s, const graph *g);
 /* Passes. */
 bool program_optimise(session *s, const compile_options *c, program *p);
 /* Kernels out of the graphs as they are. */
-bool program_schedule(session *s, program *p);
+bool program_schedule(session *s, const compile_options *c, program *p);
 /* Native code of all kernels, in s->code. */
 bool program_codegen(session *s, const compile_options *c, const program *p);
 

@@ -11,6 +11,12 @@ const char *const kbuf_role_text[KB_ROLE_COUNT] = {
 #undef X
 };
 
+const char *const kloop_text[KL_COUNT] = {
+#define X(id, text) [KL_##id] = text,
+    KLOOPS(X)
+#undef X
+};
+
 kernel *kernel_new(arena *a, strtab *names, dims *d, const char *name, dtype real)
 {
     kernel *k = ARENA_NEW(a, kernel);

@@ -28,8 +28,11 @@ enum {
     X(INPUT, "input")                                                                              \
     X(PARAM, "param")                                                                              \
     X(OUTPUT, "output")                                                                            \
-    X(STATE, "state") /* of step kernels: lives from the beginning through all steps */            \
-    X(TEMP, "temp")
+    X(STATE, "state")       /* of step kernels: lives from the beginning through all steps */      \
+    X(PREPARED, "prepared") /* made of params alone, by the `prepare` body, once */                \
+    X(TEMP, "temp")                                                                                \
+    X(LOCAL, "local") /* one for each thread; means nothing behind an iteration of `parallel` */   \
+    X(REG, "reg")     /* few elements, constant shape: registers of the code at hand */
 typedef enum kbuf_role {
 #define X(id, text) KB_##id,
     KBUF_ROLES(X)
@@ -51,6 +54,12 @@ typedef struct kbuf {
     const char *label;  /* input, param, output: the user's name */
     const char *source; /* param: name in the checkpoint */
 } kbuf;
+
+/* Memory of the kernel's own, with no owner outside. */
+static inline bool kbuf_is_own(const kbuf *b)
+{
+    return b->role >= KB_STATE;
+}
 
 typedef struct kvar {
     uint32_t id;
@@ -95,7 +104,21 @@ typedef enum kstmt_kind {
     KS_CHECK, /* check e else STATUS  a false e sets the status once; execution goes on */
 } kstmt_kind;
 
-typedef enum kloop { KL_SEQ, KL_PARALLEL, KL_VECTOR } kloop; /* parallel: iterations independent */
+/* X(id, text): how a loop may be run. parallel: iterations are independent and may run on several
+ * threads. vector: iterations are independent but for reductions (IR.md), several at a time in
+ * vector lanes. unroll: constant bounds; the body is copied for each iteration. */
+#define KLOOPS(X)                                                                                  \
+    X(SEQ, NULL)                                                                                   \
+    X(PARALLEL, "parallel")                                                                        \
+    X(VECTOR, "vector")                                                                            \
+    X(UNROLL, "unroll")
+typedef enum kloop {
+#define X(id, text) KL_##id,
+    KLOOPS(X)
+#undef X
+        KL_COUNT
+} kloop;
+extern const char *const kloop_text[KL_COUNT];
 
 typedef struct kblock {
     VEC(kstmt *) s;
@@ -129,6 +152,7 @@ typedef struct kernel {
     VEC(kbuf *) bufs;          /* inputs, params, outputs in struct order, then states and temps */
     VEC(kvar *) vars;
     VEC(graph_check) checks;
+    kblock prepare; /* fills the prepared buffers from params; runs before all else */
     kblock body;
 
     /* A step kernel has two bodies: `body` begins (it has the inputs without steps), `step` then

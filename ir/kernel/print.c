@@ -99,10 +99,8 @@ static void put_block(strbuf *out, const kblock *b, int depth);
 
 static void put_for(strbuf *out, const kstmt *s, int depth)
 {
-    if (s->loop == KL_PARALLEL)
-        sb_puts(out, "parallel ");
-    else if (s->loop == KL_VECTOR)
-        sb_puts(out, "vector ");
+    if (kloop_text[s->loop])
+        sb_printf(out, "%s ", kloop_text[s->loop]);
     sb_printf(out, "for %s in ", s->var->name);
     put_expr(out, s->lo);
     sb_puts(out, " .. ");
@@ -236,6 +234,11 @@ void kernel_print(const kernel *k, strbuf *out)
     }
     for (size_t i = 0; i < k->bufs.n; i++)
         put_buf(out, k->bufs.v[i]);
+    if (k->prepare.s.n) {
+        sb_puts(out, "  prepare {\n");
+        put_block(out, &k->prepare, 2);
+        sb_puts(out, "  }\n");
+    }
     if (k->rows) {
         sb_puts(out, "  begin {\n");
         put_block(out, &k->body, 2);

@@ -324,11 +324,9 @@ static void read_stmt(reader *r, kblock *in)
 {
     size_t before = in->s.n;
     span at = reader_span(r);
-    kloop loop = KL_SEQ;
-    if (reader_take_word(r, "parallel"))
-        loop = KL_PARALLEL;
-    else if (reader_take_word(r, "vector"))
-        loop = KL_VECTOR;
+    kloop loop = KL_COUNT;
+    while (--loop != KL_SEQ && !reader_take_word(r, kloop_text[loop])) {
+    }
     if (reader_take_word(r, "for"))
         read_for(r, in, loop);
     else if (loop != KL_SEQ)
@@ -453,7 +451,7 @@ static void read_buf(reader *r)
     const char *name = read_new_name(r, "a buffer");
     reader_expect(r, ':');
     size_t role = read_choice(r, kbuf_role_text, KB_ROLE_COUNT,
-                              "a role: input, param, output, state or temp");
+                              "a role: input, param, output, state, prepared, temp, local or reg");
     size_t store = read_choice(r, stores, ST_COUNT, "a storage type, such as f32");
     reader_expect(r, '[');
     while (!r->failed && !reader_at(r, ']')) {
@@ -521,6 +519,11 @@ static void read_kernel(reader *r, strtab *names)
         read_dim_check(r);
     while (reader_at_word(r, "buffer"))
         read_buf(r);
+    if (!r->failed && reader_take_word(r, "prepare")) {
+        reader_expect(r, '{');
+        if (!r->failed)
+            read_block(r, &r->k->prepare);
+    }
     if (r->k->rows)
         read_bodies(r);
     else if (!r->failed)

@@ -13,6 +13,7 @@ typedef struct check {
     unsigned char *state; /* by variable: what is known */
     const char *body;     /* of a step kernel: the name of the one at hand, else NULL */
     bool begins;          /* it is the first one */
+    bool prepares;        /* it is the one that sees params alone */
     bool ok;
     span at;
 } check;
@@ -57,6 +58,10 @@ static bool known_buf(check *c, const kbuf *b)
 {
     if (!b || b->id >= c->k->bufs.n || c->k->bufs.v[b->id] != b) {
         fault(c, "a buffer is not of this kernel");
+        return false;
+    }
+    if (c->prepares && b->role != KB_PARAM && b->role < KB_PREPARED) {
+        fault(c, "%s does not belong to prepare", b->name);
         return false;
     }
     if (c->body && !(c->begins ? kernel_in_begin : kernel_in_step)(c->k, b)) {
@@ -116,7 +121,7 @@ static void verify_expr(check *c, const kexpr *e)
     case KX_DIM:
         if (e->dt != DT_I64 || !e->dim)
             fault(c, "a dim is no int");
-        else if (c->begins && dim_mentions(e->dim, c->k->rows))
+        else if (c->k->rows && (c->begins || c->prepares) && dim_mentions(e->dim, c->k->rows))
             fault(c, "%s is used before the steps", c->k->rows);
         break;
     case KX_VAR:
@@ -170,6 +175,55 @@ static void typed(check *c, const kexpr *e, dtype dt, const char *what)
 
 static void verify_block(check *c, const kblock *b);
 
+static bool defined_in(const kblock *b, const kvar *v)
+{
+    for (size_t i = 0; i < b->s.n; i++) {
+        const kstmt *s = b->s.v[i];
+        if ((s->kind != KS_SET && s->var == v) || defined_in(&s->body, v) ||
+            defined_in(&s->other, v))
+            return true;
+    }
+    return false;
+}
+
+/* `v = op(v, e)` or `v = op(e, v)`, the operation one whose order is free. */
+static bool is_reduction(const kstmt *s)
+{
+    const kexpr *e = s->e;
+    if (e->kind != KX_OP || e->n_args != 2 || !OP_HAS(e->op, T_COMM))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (e->args[i]->kind == KX_VAR && e->args[i]->var == s->var)
+            return true;
+    }
+    return false;
+}
+
+/* What is set in a loop of independent iterations is their own, or a reduction in a vector loop. */
+static void verify_independent(check *c, const kstmt *loop, const kblock *b)
+{
+    for (size_t i = 0; i < b->s.n; i++) {
+        const kstmt *s = b->s.v[i];
+        if (s->kind == KS_SET && !defined_in(&loop->body, s->var) &&
+            !(loop->loop == KL_VECTOR && is_reduction(s)))
+            fault(c, "a %s loop sets %s, which its iterations share", kloop_text[loop->loop],
+                  s->var->name);
+        verify_independent(c, loop, &s->body);
+        verify_independent(c, loop, &s->other);
+    }
+}
+
+enum { MAX_UNROLL = 64 };
+
+static void verify_loop_kind(check *c, const kstmt *s)
+{
+    if (s->loop == KL_PARALLEL || s->loop == KL_VECTOR)
+        verify_independent(c, s, &s->body);
+    if (s->loop == KL_UNROLL && (s->lo->kind != KX_CONST || s->hi->kind != KX_CONST || s->down ||
+                                 s->hi->i < s->lo->i || s->hi->i - s->lo->i > MAX_UNROLL * s->step))
+        fault(c, "an unrolled loop needs constant bounds and at most %d iterations", MAX_UNROLL);
+}
+
 static void verify_stmt(check *c, const kstmt *s)
 {
     c->at = s->at;
@@ -179,6 +233,7 @@ static void verify_stmt(check *c, const kstmt *s)
         typed(c, s->hi, DT_I64, "a loop bound");
         if (s->step < 1)
             fault(c, "a loop has the step %lld", (long long)s->step);
+        verify_loop_kind(c, s);
         define(c, s->var, false);
         verify_block(c, &s->body);
         if (c->state[s->var->id] == VISIBLE)
@@ -242,6 +297,21 @@ static void verify_names(check *c, arena *scratch)
     }
 }
 
+enum { MAX_REG_BYTES = 8192 };
+
+static bool is_small(const kbuf *b)
+{
+    int64_t n = store_table[b->store].bytes, d;
+    for (uint32_t i = 0; i < b->rank; i++) {
+        if (!dim_is_const(b->shape[i], &d) || d < 1 || d > MAX_REG_BYTES)
+            return false;
+        n *= d;
+        if (n > MAX_REG_BYTES)
+            return false;
+    }
+    return true;
+}
+
 static void verify_buf(check *c, const kbuf *b)
 {
     if (b->store >= ST_COUNT)
@@ -250,7 +320,7 @@ static void verify_buf(check *c, const kbuf *b)
         fault(c, "buffer %s is optional and no input", b->name);
     if (b->n_family > b->rank)
         fault(c, "buffer %s has %u axes, %u of them for a family", b->name, b->rank, b->n_family);
-    bool own = b->role == KB_TEMP || b->role == KB_STATE; /* memory without an owner outside */
+    bool own = kbuf_is_own(b);
     if (own && b->n_family)
         fault(c, "buffer %s is a %s and a family", b->name, kbuf_role_text[b->role]);
     if (!own && !b->label)
@@ -263,7 +333,9 @@ static void verify_buf(check *c, const kbuf *b)
     }
     if (own && kernel_step_axis(c->k, b) >= 0)
         fault(c, "the size of buffer %s depends on the steps of a call", b->name);
-    if (b->id && c->k->bufs.v[b->id - 1]->role > b->role)
+    if (b->role == KB_REG && !is_small(b))
+        fault(c, "buffer %s is in registers and its shape is not constant and small", b->name);
+    if (b->id && c->k->bufs.v[b->id - 1]->role > b->role && !own)
         fault(c, "buffer %s stands behind a buffer of a later role", b->name);
 }
 
@@ -274,6 +346,9 @@ static void verify_all(void *ctx, arena *scratch)
     verify_names(c, scratch);
     for (size_t i = 0; i < c->k->bufs.n; i++)
         verify_buf(c, c->k->bufs.v[i]);
+    c->prepares = true;
+    verify_block(c, &c->k->prepare);
+    c->prepares = false;
     c->body = c->k->rows ? "begin" : NULL;
     c->begins = c->k->rows != NULL;
     verify_block(c, &c->k->body);

@@ -412,11 +412,16 @@ static void check_outputs(machine *m)
     }
 }
 
-enum { OUTPUTS = 1u << KB_OUTPUT, STATES = 1u << KB_STATE, TEMPS = 1u << KB_TEMP };
+enum {
+    OUTPUTS = 1u << KB_OUTPUT,
+    STATES = 1u << KB_STATE,
+    TEMPS = 1u << KB_PREPARED | 1u << KB_TEMP | 1u << KB_LOCAL | 1u << KB_REG
+};
 
 eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs)
 {
     machine m = machine_new(a, k, symbols, bufs, OUTPUTS | TEMPS);
+    run(&m, &k->prepare);
     run(&m, &k->body);
     check_outputs(&m);
     return m.r;
@@ -425,6 +430,7 @@ eval_result kernel_eval(arena *a, const kernel *k, const int64_t *symbols, eval_
 eval_result kernel_eval_begin(arena *a, const kernel *k, const int64_t *symbols, eval_buf *bufs)
 {
     machine m = machine_new(a, k, symbols, bufs, STATES | TEMPS);
+    run(&m, &k->prepare);
     run(&m, &k->body);
     return m.r;
 }
@@ -434,6 +440,7 @@ eval_result kernel_eval_step(arena *a, const kernel *k, const int64_t *symbols, 
 {
     machine m = machine_new(a, k, symbols, bufs, OUTPUTS | TEMPS);
     m.vars[k->pos->id].i = pos;
+    run(&m, &k->prepare);
     run(&m, &k->step);
     check_outputs(&m);
     return m.r;

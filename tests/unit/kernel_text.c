@@ -39,7 +39,13 @@ static const char every_form[] =
     "  buffer w : param bf16[3, T + E, max(T, E)] \"w\" family 1 from \"mem{l}\"\n"
     "  buffer h : output f32[T] \"h\"\n"
     "  buffer ok : output bool[] \"ok\"\n"
+    "  buffer packed : prepared f32[T]\n"
     "  buffer s : temp f32[]\n"
+    "  buffer part : local f32[E]\n"
+    "  buffer tile : reg f32[2, 4]\n"
+    "  prepare {\n"
+    "    packed[0] = w[0, 0, 0]\n"
+    "  }\n"
     "  s[] = 0.0\n"
     "  let a : i64 = -9223372036854775808 ; %a\n"
     "  var acc : f32 = -inf\n"
@@ -47,9 +53,13 @@ static const char every_form[] =
     "  let p : bool = and(true, not(false))\n"
     "  for t in 0 .. T { ; %h\n"
     "    parallel for e in a .. {2*T + E} step 4 down {\n"
-    "      acc = max(acc, mul(x[t, e], 1e-40))\n"
+    "      part[0] = mul(x[t, e], 1e-40)\n"
     "    }\n"
     "    vector for z in max .. for {\n"
+    "      acc = max(acc, x[t, z])\n"
+    "    }\n"
+    "    unroll for r in 0 .. 2 {\n"
+    "      tile[r, 0] = packed[0]\n"
     "    }\n"
     "    if given(n) {\n"
     "      let m : i64 = n[]\n"
@@ -105,7 +115,7 @@ static const struct {
     {"kernel @k real f32 {\n dims T\n buffer x.y : temp f32[T]\n}", "letters, digits and _"},
     {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] \"a\n}", "does not end"},
     {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] \"\\q\"\n}", "after `\\`"},
-    {"kernel @k real f32 {\n dims T\n buffer x : local f32[T]\n}", "expected a role"},
+    {"kernel @k real f32 {\n dims T\n buffer x : lokal f32[T]\n}", "expected a role"},
     {"kernel @k real f32 {\n dims T\n buffer x : temp f8[T]\n}", "expected a storage type"},
     {"kernel @k real f32 {\n dims T\n buffer x : temp f32[T] family 99999999999999999999\n}",
      "too large"},

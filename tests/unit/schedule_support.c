@@ -53,7 +53,7 @@ static void begin(test *t, mem *m, const char *text)
     t->g = mod->graphs.v[0];
     if (!graph_verify(t->g, &t->ds, "as given"))
         give_up(t, "the graph is not right");
-    t->k = schedule(t->a, t->g, &t->ds);
+    t->k = schedule(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds);
     if (!t->k)
         give_up(t, "no schedule");
     if (!kernel_verify(t->k, &t->ds, "after schedule"))
@@ -271,7 +271,7 @@ static const char *text_of(arena *a, const char *graph_text, bool steps)
     strbuf b = {.a = a};
     begin(&t, arena_mem(a), graph_text);
     if (steps) {
-        t.k = schedule_step(t.a, t.g, &t.ds);
+        t.k = schedule_step(t.a, t.g, &MACHINE_SHAPE_DEFAULT, &t.ds);
         if (!t.k || !kernel_verify(t.k, &t.ds, "of steps after schedule"))
             give_up(&t, "the step kernel is not right");
     }
