@@ -40,11 +40,16 @@ graph *to_ir(sema *s, module *m, const roots *r, bool check_only);
  * them; NULL, and *why, where it has none. */
 graph *to_step_ir(sema *s, module *m, const roots *r, const char **why);
 
+/* split.c: makes two tensors of one along more rows than `steps`, which e reads at rows of the
+ * steps and before; false: it is none. What is live must then be found again. */
+bool split_steps(builder *b, const edge *e, uint32_t from_pos, const dim *steps);
+
 /* lower.c */
 bool is_dim_name(const graph *g, const char *name);
 const ix *map_ix(builder *b, const ix *i); /* a scratch index in the final graph */
 const ix **map_ixs(builder *b, const ix *const *list, uint32_t n);
 value *lower_leaf(builder *b, value *v); /* an input or param */
+value *lower_row(builder *b, value *v);  /* an input, 0 where it is left out */
 value *lower(builder *b, frame *f,
              value *v); /* a scratch value in the final graph; NULL after a message */
 

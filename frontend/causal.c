@@ -104,6 +104,17 @@ static void walk_row(causal *c, const value *v, const known *k, const ix *row, u
     }
 }
 
+/* What a conjunction says of indices alone. */
+static void learn_plain(sema *s, known *k, const value *p)
+{
+    if (p->op == OP_and) {
+        learn_plain(s, k, p->args[0]);
+        learn_plain(s, k, p->args[1]);
+    } else if (!value_is_data(p)) {
+        learn(s, k, p, true);
+    }
+}
+
 static void walk(causal *c, value *v, known k)
 {
     if (k.facts && c->n_states[v->id] >= MAX_FACTS)
@@ -158,6 +169,13 @@ static void walk(causal *c, value *v, known k)
         }
         return;
     }
+    case OP_and: /* false whatever the other side is */
+        for (uint32_t i = 0; i < 2; i++) {
+            known here = copy_known(c->s, &k);
+            learn_plain(c->s, &here, v->args[1 - i]);
+            walk(c, v->args[i], operand_known(c->s, &here, v, v->args[i]));
+        }
+        return;
     case OP_join:
         for (uint32_t i = 0; i < v->n_args; i++) { /* a part's index is not beyond the joined one */
             known r = operand_known(c->s, &k, v, v->args[i]);

@@ -499,8 +499,12 @@ tv elab_component(env *e, const ast_expr *x, uint32_t k)
                              e->n_targets),
                   "give one value for each name; `_` drops one");
         return tv_poison(x->at);
-    case AST_CALL:
-        return elab_call(e, x, k);
+    case AST_CALL: {
+        tv v = elab_call(e, x, k);
+        if (v.kind == TV_VALUE && !v.v->at.file)
+            v.v->at = x->at;
+        return v;
+    }
     default:
         if (k == UINT32_MAX || k == 0)
             return elab(e, x);

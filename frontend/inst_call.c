@@ -1,5 +1,5 @@
 /* inst_call.c: arguments meet formals: sizes unified, extra axes mapped, defaults filled in. */
-#include "frontend/sema.h"
+#include "frontend/absence.h"
 
 #include <string.h>
 
@@ -12,10 +12,14 @@ enum {
 
 static struct site *site_of(sema *s, const void *node, inst *parent)
 {
-    for (size_t i = 0; i < s->sites.n; i++)
-        if (s->sites.v[i].node == node && s->sites.v[i].parent == parent)
-            return &s->sites.v[i];
     struct site st = {.node = node, .parent = parent};
+    for (size_t i = 0; i < s->sites.n; i++) {
+        struct site *x = &s->sites.v[i];
+        if (x->node == node && x->parent == parent)
+            return x;
+        if (x->node == node && x->parent->dropped && absence_same_place(x->parent, parent))
+            st.dims = x->dims;
+    }
     vec_push(s->a, &s->sites, st);
     return &vec_last(&s->sites);
 }
@@ -591,9 +595,11 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     in->n_ctx = (uint32_t)ctx.n;
     in->demand = within(s, in->demand, ctx.v, ctx.n);
     for (inst *old = site->first; old; old = old->next)
-        if (same_call(old, a, d->n_formals, f, in->demand))
+        if (same_call(old, a, d->n_formals, f, in->demand)) {
+            absence_list(old);
             return old;
-    s->n_calls++;
+        }
+    s->n_calls += unknown || declare_only; /* others when they are listed */
     in->args = ARENA_ARRAY(s->a, tv, d->n_formals);
     for (size_t k = 0; k < d->n_formals; k++)
         in->args[k] = a[k].v;
@@ -629,7 +635,7 @@ inst *inst_call(env *e, funcref *f, const ast_expr *x, const ast_arg *args, size
     site = site_of(s, x, e->in);
     site->dims = in->dims;
     if (!unknown && !declare_only)
-        vec_push(s->a, &s->insts, in);
+        absence_list(in);
     return in;
 }
 

@@ -67,7 +67,7 @@ static bool depends(builder *b, frame *f, value *v)
         return f->dep[v->id] > 0;
     tensor *t = placeholder_of(&b->o, v);
     bool yes = t && f->in[t->id];
-    for (uint32_t i = 0; i < v->n_args && !yes; i++)
+    for (uint32_t i = 0; i < v->n_args && !yes && v->op != OP_given; i++)
         yes = depends(b, f, v->args[i]);
     yes = yes || depends(b, f, v->where);
     f->dep[v->id] = yes ? 1 : -1;
@@ -137,6 +137,15 @@ static value *read_level(builder *b, const reading *r, uint32_t level, value *co
         s->g = b->to;
     }
     ICE_UNLESS(f->history[t->id]);
+    if (r->e->from && f->in[r->e->from->id]) {
+        s->g = b->o.from;
+        bool guard = order_needs_guard(&b->o, r->e, f->step[r->e->from->id], p, f->backward, rel);
+        s->g = b->to;
+        if (guard)
+            where = b_and(s, where,
+                          b_cmp(s, rel == REL_PAST ? OP_lt : OP_le, f->backward ? step : to[p],
+                                f->backward ? to[p] : step));
+    }
     if (rel == REL_PAST)
         return from_history(b, r, f, f->history[t->id], to, where);
     if (f->state[t->id] != P_BUSY) {
@@ -151,7 +160,12 @@ static value *read_level(builder *b, const reading *r, uint32_t level, value *co
     value **here = ARENA_ARRAY(s->a, value *, t->n_ix);
     memcpy(here, to, t->n_ix * sizeof *here);
     here[p] = step;
-    value *past = from_history(b, r, f, f->history[t->id], to, b_and(s, where, before));
+    /* of steps: a real that is not written yet may be looked at, for the select drops it */
+    if (!b->o.by_value || t->dt == DT_I64 || t->dt == DT_BOOL)
+        before = b_and(s, where, before);
+    else
+        before = where;
+    value *past = from_history(b, r, f, f->history[t->id], to, before);
     if (!past->at.file)
         past->at = r->e->node->at;
     value *cur = read_level(b, r, level + 1, here, where);
@@ -198,11 +212,33 @@ value *lower_leaf(builder *b, value *v)
     return r;
 }
 
+value *lower_row(builder *b, value *v)
+{
+    value *x = lower_leaf(b, v);
+    if (!x->optional)
+        return x;
+    value **same = ARENA_ARRAY(b->s->a, value *, x->n_ix);
+    for (uint32_t i = 0; i < x->n_ix; i++)
+        same[i] = graph_index(b->to, x->ix[i]);
+    return graph_read(b->to, x, same, graph_given(b->to, x));
+}
+
+/* The ways from the body at hand to a read in it. */
+static path_list paths_to(const builder *b, const tensor *from, const value *node)
+{
+    for (size_t i = 0; from && i < b->o.edges[from->id].n; i++)
+        if (b->o.edges[from->id].v[i].node == node)
+            return b->o.edges[from->id].v[i].paths;
+    return (path_list){0};
+}
+
 static value *lower_new(builder *b, frame *f, value *v)
 {
     sema *s = b->s;
     graph *g = b->to;
     tensor *t = placeholder_of(&b->o, v);
+    if (t && t == f->current && is_own_value(t, v))
+        t = NULL; /* a value that is a tensor: its own definition */
     if (t || (v->op == OP_read && placeholder_of(&b->o, v->args[0]))) {
         edge e = {.node = v, .to = t ? t : placeholder_of(&b->o, v->args[0])};
         if (t) {
@@ -217,6 +253,7 @@ static value *lower_new(builder *b, frame *f, value *v)
             e.where = v->where;
         }
         e.from = f->current;
+        e.paths = paths_to(b, f->current, v);
         return read_tensor(b, f, &e);
     }
     value *where = NULL;
@@ -227,6 +264,8 @@ static value *lower_new(builder *b, frame *f, value *v)
         if (where->op == OP_const && where->i)
             where = NULL;
     }
+    if (v->op == OP_given)
+        return graph_given(g, lower_leaf(b, v->args[0]));
     value **args = ARENA_ARRAY(s->a, value *, v->n_args ? v->n_args : 1);
     for (uint32_t i = 0; i < v->n_args; i++) {
         args[i] = lower(b, f, v->args[i]);
@@ -246,8 +285,6 @@ static value *lower_new(builder *b, frame *f, value *v)
     case OP_input:
     case OP_param:
         return lower_leaf(b, v);
-    case OP_given:
-        return graph_given(g, args[0]);
     case OP_read: {
         const ix **from = map_ixs(b, v->args[0]->ix, v->args[0]->n_ix);
         return b_read(s, args[0], from, args + 1, v->args[0]->n_ix, where);
@@ -303,18 +340,24 @@ static value *lower_new(builder *b, frame *f, value *v)
 
 value *lower(builder *b, frame *f, value *v)
 {
+    tensor *current = f->current;
     while (f->up && !depends(b, f, v))
         f = f->up;
     frame_room(b, f, v->id);
-    if (f->memo[v->id])
+    if (f->memo[v->id] && (!f->up || f->memo_of[v->id] == current))
         return f->memo[v->id];
     if (!sema_enter(b->s, v->at))
         return NULL;
+    tensor *before = f->current;
+    f->current = current;
     value *r = lower_new(b, f, v);
+    f->current = before;
     b->s->depth--;
     if (r && !r->at.file)
         r->at = v->at;
-    if (r)
+    if (r) {
         f->memo[v->id] = r;
+        f->memo_of[v->id] = current;
+    }
     return r;
 }

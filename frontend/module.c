@@ -144,6 +144,8 @@ static void reset(sema *s, module *scratch, const char *name)
     s->trial = 0;
     s->depth = 0;
     s->n_calls = 0;
+    s->defining = NULL;
+    s->begun.n = s->companions.n = 0;
 }
 
 static void mark_rigid(inst *in)

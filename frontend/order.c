@@ -7,21 +7,28 @@
 
 tensor *placeholder_of(const order *o, const value *v)
 {
-    if (v->op == OP_input)
-        return o->by_input ? o->by_input[v->id] : NULL;
+    if (v->id < o->n_by_value && o->by_value[v->id])
+        return o->by_value[v->id];
     return v->op == OP_history && v->scan < o->n_scan ? o->by_scan[v->scan] : NULL;
+}
+
+bool is_own_value(const tensor *t, const value *v)
+{
+    return v == t->body && v == t->ph && v->op != OP_history;
 }
 
 /* --- edges --- */
 
 static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
 {
-    if (!v || seen[v->id])
+    if (!v || seen[v->id] || (v->op == OP_given && o->by_value))
         return;
     seen[v->id] = 1;
     tensor *y;
-    if ((y = placeholder_of(o, v))) {
+    if ((y = placeholder_of(o, v)) && !is_own_value(t, v)) {
         edge e = {.from = t, .to = y, .node = v};
+        if (o->by_value)
+            e.paths = o->path[v->id];
         value **ix = ARENA_ARRAY(o->s->a, value *, y->n_ix);
         for (uint32_t i = 0; i < y->n_ix; i++)
             ix[i] = graph_index(o->s->g, y->ph->ix[i]);
@@ -31,6 +38,8 @@ static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
     }
     if (v->op == OP_read && (y = placeholder_of(o, v->args[0]))) {
         edge e = {.from = t, .to = y, .node = v, .index = v->args + 1, .where = v->where};
+        if (o->by_value)
+            e.paths = o->path[v->id];
         vec_push(o->s->a, &o->edges[t->id], e);
         for (uint32_t i = 1; i < v->n_args; i++)
             scan_body(o, t, v->args[i], seen);
@@ -50,6 +59,8 @@ void order_edges(order *o, tensor *t)
     if (t->is_input)
         return;
     /* new index values may be made while scanning: the array is sized for them */
+    if (o->by_value)
+        paths_find(o, t);
     unsigned char *seen = ARENA_ARRAY(o->s->a, unsigned char, o->from->values.n + 4096);
     scan_body(o, t, t->body, seen);
 }
@@ -61,7 +72,8 @@ static bool implied(order *o, const edge *e, value *a, value *b, int64_t slack)
 {
     sema *s = o->s;
     if (pred_implies_le(s, e->where, a, b, slack) ||
-        pred_prover(s, e->from->in->demand, a, b, slack))
+        pred_prover(s, e->from->in->demand, a, b, slack) ||
+        (o->by_value && paths_prove(o, e, a, b, slack, false)))
         return true;
     bool any = false;
     for (size_t i = 0; i < e->from->reads.n; i++) {
@@ -92,6 +104,16 @@ relation order_relation(order *o, const edge *e, uint32_t from_pos, uint32_t to_
     if (implied(o, e, lo, hi, 0))
         return REL_UPTO;
     return REL_NONE;
+}
+
+bool order_needs_guard(order *o, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward,
+                       relation r)
+{
+    sema *s = o->s;
+    if (!o->by_value || (r != REL_PAST && r != REL_UPTO))
+        return false;
+    value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
+    return !paths_prove(o, e, backward ? step : at, backward ? at : step, r == REL_PAST, true);
 }
 
 bool order_cuts(order *o, const frame *f, const edge *e)
@@ -221,17 +243,45 @@ static bool try_steps(order *o, frame *f, tensor *seed, uint32_t seed_pos, bool 
     return moves;
 }
 
+/* What the reads by e, of y along its axis `pos`, keep to; false where nothing new was learned. */
+static bool note_reader(order *o, const edge *e, uint32_t pos)
+{
+    sema *s = o->s;
+    const tensor *y = e->to;
+    reach_of *r = &o->readers[y->id];
+    bool first = !r->up, changed = first;
+    if (first) {
+        r->step = pos;
+        r->up = ARENA_ARRAY(s->a, const dim *, y->n_ix);
+    }
+    for (uint32_t q = 0; q < y->n_ix; q++) {
+        if (q == pos || (!first && !r->up[q]))
+            continue;
+        const dim *steps = dims_resolve(s, y->ix[pos]->extent);
+        const dim *up = dim_sub(s->g->dims, dims_resolve(s, y->ix[q]->extent), steps);
+        bool keeps = paths_bound(o, e, e->index[q], e->index[pos], up);
+        changed = changed || (!first && !keeps);
+        r->up[q] = keeps ? up : NULL;
+    }
+    return changed;
+}
+
 bool order_closure(order *o, frame *f, tensor *const *roots, size_t n, const bool *needs,
                    tensor_list *out, const edge **blame)
 {
     sema *s = o->s;
+    tensor_list todo = {0}; /* again where more is read of a tensor than was known */
     *blame = NULL;
+    o->readers = ARENA_ARRAY(s->a, reach_of, s->tensors.n);
     for (size_t i = 0; i < n; i++) {
-        f->in[roots[i]->id] = true;
-        vec_push(s->a, out, roots[i]);
+        tensor *x = roots[i];
+        f->in[x->id] = true;
+        o->readers[x->id] = (reach_of){f->step[x->id], ARENA_ARRAY(s->a, const dim *, x->n_ix)};
+        vec_push(s->a, out, x);
+        vec_push(s->a, &todo, x);
     }
-    for (size_t k = 0; k < out->n; k++) {
-        tensor *x = out->v[k];
+    for (size_t k = 0; k < todo.n; k++) {
+        tensor *x = todo.v[k];
         order_edges(o, x);
         for (size_t i = 0; i < o->edges[x->id].n; i++) {
             const edge *e = &o->edges[x->id].v[i];
@@ -252,6 +302,8 @@ bool order_closure(order *o, frame *f, tensor *const *roots, size_t n, const boo
                 *blame = e;
                 return false;
             }
+            if (note_reader(o, e, f->step[e->to->id]))
+                vec_push(s->a, &todo, e->to);
         }
     }
     return true;

@@ -1,5 +1,5 @@
 /* read.c: tensors at index values: which piece, whether it lies inside, what is left over. */
-#include "frontend/sema.h"
+#include "frontend/absence.h"
 
 #include <string.h>
 
@@ -108,6 +108,16 @@ static void record(env *e, tensor *t, const ix *const *from, value *const *to, u
     vec_push(s->a, &e->reader->reads, r);
 }
 
+/* What v depends on is read at indices of the same ranges: it cannot lie outside. */
+static bool stays_inside(sema *s, const value *v, const ix *const *from, value *const *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (value_has_ix(v, from[i]) &&
+            !(to[i]->op == OP_index && dims_same(s, to[i]->ix[0]->extent, from[i]->extent)))
+            return false;
+    return true;
+}
+
 /* t (a given tensor, or one piece) at positions pos, one per part, counted from the axes' own lo.
  */
 static tv read_piece(env *e, tensor *t, value *const *pos, span at)
@@ -134,18 +144,24 @@ static tv read_piece(env *e, tensor *t, value *const *pos, span at)
     if (!t->given || t->boundaries.n)
         s->loose_reads++;
     value *base = t->given ? t->val.v : t->ph;
-    value *support = t->given ? t->val.support : t->support;
+    value *order = NULL, *support = t->given ? t->val.support
+                                             : absence_support(e, t, from.v, to.v, from.n, &order);
     tv r = {.kind = TV_VALUE, .at = at};
     value *where = b_and(s, b.inside, b.guard ? e->demand : b.narrow);
     r.v = b_read(s, base, from.v, to.v, (uint32_t)from.n, where);
     if (!r.v->at.file)
         r.v->at = at;
     /* the support is read where the value is: elsewhere the index may lie outside */
-    r.support = b_and(s, support ? b_read(s, support, from.v, to.v, (uint32_t)from.n, where) : NULL,
-                      b.inside);
+    if (support)
+        support =
+            b_read(s, support, from.v, to.v, (uint32_t)from.n,
+                   b_and(s, stays_inside(s, support, from.v, to.v, from.n) ? NULL : where, order));
+    r.support = b_and(s, support, b.inside);
     r.weight = t->given ? t->val.weight : t->weight;
-    if (!t->given)
+    if (!t->given) {
         record(e, t, from.v, to.v, (uint32_t)from.n, at);
+        absence_reads(e, r.support, at);
+    }
     return r;
 }
 
@@ -357,6 +373,7 @@ tv tensor_read(env *e, tensor *t, const ast_index *index, span at)
             return tv_poison(at);
         if (t->def == P_BAD)
             return tv_poison(at);
+        absence_note(s, t);
     } else {
         if (t->val.kind != TV_VALUE)
             return t->val.kind == TV_UNKNOWN ? (tv){.kind = TV_UNKNOWN, .at = at} : tv_poison(at);

@@ -7,6 +7,7 @@ typedef struct renaming {
     sema *s;
     order *o;
     const ix *a, *b; /* exchanged */
+    const tensor *t; /* whose body */
     value **memo;
     uint32_t n_memo;
 } renaming;
@@ -14,6 +15,12 @@ typedef struct renaming {
 static const ix *other(const renaming *r, const ix *i)
 {
     return i == r->a ? r->b : i == r->b ? r->a : i;
+}
+
+/* As a value that is a tensor is to the bodies of others. */
+static bool is_leaf(const renaming *r, const value *v)
+{
+    return v->n_args == 0 || (placeholder_of(r->o, v) && !is_own_value(r->t, v));
 }
 
 static value *rename_value(renaming *r, value *v)
@@ -27,7 +34,9 @@ static value *rename_value(renaming *r, value *v)
     value *out = v;
     if (v->op == OP_index) {
         out = graph_index(g, other(r, v->ix[0]));
-    } else if (v->n_args == 0) {
+    } else if (v->op == OP_given) {
+        out = v;
+    } else if (is_leaf(r, v)) {
         /* a leaf on its own indices: read it at the others */
         bool touched = value_has_ix(v, r->a) || value_has_ix(v, r->b);
         if (touched) {
@@ -36,7 +45,7 @@ static value *rename_value(renaming *r, value *v)
                 index[i] = graph_index(g, other(r, v->ix[i]));
             out = graph_read(g, v, index, NULL);
         }
-    } else if (v->op == OP_read && v->args[0]->n_args == 0) {
+    } else if (v->op == OP_read && is_leaf(r, v->args[0])) {
         value **index = ARENA_ARRAY(s->a, value *, v->n_args);
         for (uint32_t i = 1; i < v->n_args; i++)
             index[i - 1] = rename_value(r, v->args[i]);
@@ -74,6 +83,8 @@ static value *rename_value(renaming *r, value *v)
         else
             out = graph_with_args(g, v, args, where);
     }
+    if (!out->at.file)
+        out->at = v->at;
     if (v->id < r->n_memo)
         r->memo[v->id] = out;
     return out;
@@ -83,7 +94,7 @@ bool rename_step(sema *s, order *o, tensor *t, uint32_t pos, const ix *step)
 {
     if (t->ix[pos] == step)
         return true;
-    renaming r = {.s = s, .o = o, .a = t->ix[pos], .b = step};
+    renaming r = {.s = s, .o = o, .a = t->ix[pos], .b = step, .t = t};
     r.n_memo = (uint32_t)s->g->values.n;
     r.memo = ARENA_ARRAY(s->a, value *, r.n_memo + 1);
     if (!dims_same(s, r.a->extent, step->extent))

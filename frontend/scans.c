@@ -23,6 +23,7 @@ void frame_arrays(builder *b, frame *f)
     f->slot = ARENA_ARRAY(a, int, nt);
     f->n_values = (uint32_t)nv;
     f->memo = ARENA_ARRAY(a, value *, nv);
+    f->memo_of = ARENA_ARRAY(a, const tensor *, nv);
     f->dep = ARENA_ARRAY(a, signed char, nv);
 }
 
@@ -33,9 +34,12 @@ void frame_room(builder *b, frame *f, uint32_t id)
     uint32_t n = id + id / 2 + 64;
     value **memo = ARENA_ARRAY(b->s->a, value *, n);
     signed char *dep = ARENA_ARRAY(b->s->a, signed char, n);
+    const tensor **memo_of = ARENA_ARRAY(b->s->a, const tensor *, n);
     memcpy(memo, f->memo, f->n_values * sizeof *memo);
+    memcpy(memo_of, f->memo_of, f->n_values * sizeof *memo_of);
     memcpy(dep, f->dep, f->n_values * sizeof *dep);
     f->memo = memo;
+    f->memo_of = memo_of;
     f->dep = dep;
     f->n_values = n;
 }
@@ -179,15 +183,18 @@ value *define(builder *b, frame *f, tensor *t)
     }
     f->state[t->id] = P_BUSY;
     if (cyclic) {
-        if (!form_scan(b, f, comp.v, comp.n)) {
-            for (size_t i = 0; i < comp.n; i++)
-                f->state[comp.v[i]->id] = P_BAD;
+        for (size_t i = 0; i < comp.n; i++) /* they are computed together */
+            f->state[comp.v[i]->id] = P_BUSY;
+        bool ok = form_scan(b, f, comp.v, comp.n);
+        for (size_t i = 0; i < comp.n; i++)
+            if (!ok || f->state[comp.v[i]->id] == P_BUSY)
+                f->state[comp.v[i]->id] = ok ? P_NEW : P_BAD;
+        if (!ok)
             return NULL;
-        }
     } else {
         tensor *before = f->current;
         f->current = t;
-        f->region[t->id] = t->is_input ? lower_leaf(b, t->body) : lower(b, f, t->body);
+        f->region[t->id] = t->is_input ? lower_row(b, t->body) : lower(b, f, t->body);
         f->current = before;
         if (!f->region[t->id]) {
             f->state[t->id] = P_BAD;

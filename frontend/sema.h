@@ -87,6 +87,24 @@ typedef struct access {
     span at;
 } access;
 
+/* What absence.c knows of a tensor that is defined by equations. */
+typedef struct absence {
+    tensor *up;     /* whose definition led here */
+    uint32_t place; /* among the tensors that were begun, while `open` */
+    uint32_t low;   /* the first of those that it needs and that needs it */
+    bool open;      /* what it needs is not settled yet */
+    bool asked;     /* read before it was defined */
+    bool early;     /* ... before it was begun */
+    bool moved;     /* its support is read at other indices while it is open */
+    enum { PHASE_PRESENT, PHASE_COMPANIONS, PHASE_SOLVED } phase; /* of the first of a component */
+    value *assumed;      /* what such reads take for its support; NULL: everywhere */
+    bool with_companion; /* ... or its companion */
+    tensor *companion;
+    value *came;                                           /* the support that came out */
+    enum { WEIGHT_PERHAPS, WEIGHT_YES, WEIGHT_NO } weight; /* assumed; perhaps: no */
+    size_t n_checks, n_insts, n_calls;                     /* of the sema when it was begun */
+} absence;
+
 struct tensor {
     uint32_t id;
     const char *name;
@@ -135,6 +153,7 @@ struct tensor {
     bool is_root;      /* stored as a result */
     bool is_input;     /* step.c: an input with steps, as a tensor */
     VEC(access) reads; /* made while the body was elaborated */
+    absence absent;
 };
 
 /* --- functions, parts, instances --- */
@@ -210,6 +229,8 @@ struct inst {
     bool ready;      /* names are declared */
     bool meeting;    /* arguments are being met: their sizes come from the caller, not from -D */
     bool checked;    /* every equation was elaborated for its messages */
+    bool listed;     /* among the sema's */
+    bool dropped;    /* ... and taken off by absence.c: others were made in its place */
     tensor *alive;   /* `until`: whether step t still counts; NULL: none */
     uint32_t n_args; /* the evaluated arguments, to find an equal call */
     tv *args;
@@ -265,6 +286,9 @@ struct sema {
     unsigned met_unknown;    /* counts TV_UNKNOWN reads */
     unsigned loose_reads;    /* counts reads whose range was not proved; see expr_product */
     VEC(tensor *) tensors;
+    tensor *defining;         /* whose equations are being elaborated, innermost; not in trials */
+    VEC(tensor *) begun;      /* definitions since the outermost one; see absence.c */
+    VEC(tensor *) companions; /* supports that are tensors */
     VEC(inst *) insts;
     VEC(struct site {
         const void *node;

@@ -14,38 +14,83 @@ typedef struct stepper {
     const dim *steps; /* T */
     bool *depends;    /* by tensor id: on the steps of an input */
     bool *known;
+    bool *stepped; /* by value id */
     const char **why;
 } stepper;
 
-/* --- inputs with steps as tensors --- */
+/* --- inputs and other values as tensors --- */
 
-static bool take_inputs(stepper *st, const inst *entry)
+static tensor *take(stepper *st, const inst *entry, const char *name, value *v)
+{
+    tensor *x = tensor_new((inst *)entry, name, v->at);
+    x->ph = x->body = v;
+    x->ix = (const ix **)v->ix;
+    x->n_ix = v->n_ix;
+    x->dt = v->dt;
+    x->def = P_DONE;
+    st->b.o.by_value[v->id] = x;
+    return x;
+}
+
+static void room_for_values(stepper *st)
+{
+    order *o = &st->b.o;
+    uint32_t n = (uint32_t)st->s->g->values.n;
+    tensor **more = ARENA_ARRAY(st->s->a, tensor *, n + 1);
+    if (o->n_by_value)
+        memcpy(more, o->by_value, o->n_by_value * sizeof *more);
+    o->by_value = more;
+    o->n_by_value = n;
+}
+
+static void take_inputs(stepper *st, const inst *entry)
 {
     sema *s = st->s;
     graph *from = s->g;
-    st->b.o.by_input = ARENA_ARRAY(s->a, tensor *, from->values.n + 1);
     for (size_t i = 0; i < from->inputs.n; i++) {
         value *leaf = from->inputs.v[i];
         uint32_t lead = leaf->n_family + entry->n_ctx, p = leaf->n_ix;
         for (uint32_t k = lead; k < leaf->n_ix && p == leaf->n_ix; k++)
             if (dims_resolve(s, leaf->ix[k]->extent) == st->steps)
                 p = k;
-        if (p == leaf->n_ix)
-            continue;
-        if (leaf->optional) {
-            *st->why = arena_printf(s->a, "its input %s has steps and may be left out", leaf->name);
-            return false;
-        }
-        tensor *x = tensor_new((inst *)entry, leaf->name, leaf->at);
-        x->is_input = true;
-        x->ph = x->body = leaf;
-        x->ix = (const ix **)leaf->ix;
-        x->n_ix = leaf->n_ix;
-        x->dt = leaf->dt;
-        x->def = P_DONE;
-        st->b.o.by_input[leaf->id] = x;
+        if (p < leaf->n_ix)
+            take(st, entry, leaf->name, leaf)->is_input = true;
     }
-    return true;
+}
+
+/* What is computed and then read at other indices: `f(2 * x)` of an f that looks back. Its rows are
+ * kept, as a tensor's are. */
+static void take_reads(stepper *st, const inst *entry, value *v, bool *seen)
+{
+    order *o = &st->b.o;
+    if (!v || v->id >= o->n_by_value || seen[v->id] || v->op == OP_given)
+        return;
+    seen[v->id] = true;
+    bool moved = false;
+    value *x = v->op == OP_read ? v->args[0] : NULL;
+    for (uint32_t i = 0; x && i < x->n_ix; i++)
+        moved = moved || v->args[i + 1]->op != OP_index || v->args[i + 1]->ix[0] != x->ix[i];
+    for (uint32_t i = 0; i < v->n_args; i++)
+        take_reads(st, entry, v->args[i], seen);
+    take_reads(st, entry, v->where, seen);
+    if (!moved || x->n_args == 0 || placeholder_of(o, x) || !st->stepped[x->id])
+        return;
+    take(st, entry, x->hint ? x->hint : op_word(x->op), x);
+}
+
+/* By value id: whether it reaches a tensor that depends on the steps. */
+static void find_stepped(stepper *st)
+{
+    const graph *g = st->s->g;
+    st->stepped = ARENA_ARRAY(st->s->a, bool, g->values.n + 1);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const value *v = g->values.v[i];
+        const tensor *t = placeholder_of(&st->b.o, v);
+        bool yes = t && st->depends[t->id];
+        for (uint32_t k = 0; k < v->n_args && !yes && v->op != OP_given; k++)
+            yes = st->stepped[v->args[k]->id];
+        st->stepped[i] = yes || (v->where && st->stepped[v->where->id]);
+    }
 }
 
 static bool depends_on_steps(stepper *st, tensor *t)
@@ -109,9 +154,22 @@ typedef struct so_far {
     size_t n_memo;
     bool failed;
     const bool *final; /* by tensor id: no steps of its own; put in place */
+    const value *own;
 } so_far;
 
 static value *rewrite(so_far *f, value *v);
+static value *rewrite_new(so_far *f, value *v);
+
+static value *put_in_place(so_far *f, const tensor *t)
+{
+    const value *before = f->own;
+    if (t->body != t->ph)
+        return rewrite(f, t->body);
+    f->own = t->body;
+    value *r = rewrite_new(f, t->body);
+    f->own = before;
+    return r;
+}
 
 static value *dim_so_far(so_far *f, const dim *d)
 {
@@ -158,6 +216,18 @@ static value *until_now(so_far *f, const ix *const *ixs, uint32_t n)
     return p;
 }
 
+/* Operand i of a read, rewritten: where T is known, nothing says that a sooner end has such a row;
+ * until there is one it is absent. */
+static value *from_first(so_far *f, const value *v, uint32_t i, value *at)
+{
+    sema *s = f->st->s;
+    const dim *lo, *hi, *zero = dim_const(s->g->dims, 0);
+    bool step = dims_resolve(s, v->args[0]->ix[i - 1]->extent) == f->st->steps;
+    if (!step || at == v->args[i] || (value_int_bounds(s, at, &lo, &hi) && dims_le(s, zero, lo)))
+        return NULL;
+    return b_cmp(s, OP_le, graph_int(s->g, 0), at);
+}
+
 static value *rewrite_new(so_far *f, value *v)
 {
     sema *s = f->st->s;
@@ -166,9 +236,11 @@ static value *rewrite_new(so_far *f, value *v)
     tensor *t = placeholder_of(&f->st->b.o, read ? v->args[0] : v);
     if (v->op == OP_dim)
         return dim_so_far(f, v->dim);
+    if (v == f->own)
+        t = NULL; /* a value that is a tensor, put in place */
     if (!read && t) {
         if (f->final[t->id])
-            return rewrite(f, t->body);
+            return put_in_place(f, t);
         value *now = until_now(f, v->ix, v->n_ix);
         if (!now)
             return v;
@@ -177,7 +249,7 @@ static value *rewrite_new(so_far *f, value *v)
             same[i] = graph_index(g, v->ix[i]);
         return graph_read(g, v, same, now);
     }
-    if (v->n_args == 0)
+    if (v->n_args == 0 || v->op == OP_given)
         return v;
     value **args = ARENA_ARRAY(s->a, value *, v->n_args);
     for (uint32_t i = read ? 1 : 0; i < v->n_args; i++) {
@@ -190,10 +262,12 @@ static value *rewrite_new(so_far *f, value *v)
         return NULL;
     if (read) {
         value *now = NULL;
-        for (uint32_t i = 1; i < v->n_args; i++)
+        for (uint32_t i = 1; i < v->n_args; i++) {
             now = b_and(s, now, until_now(f, args[i]->ix, args[i]->op == OP_index ? 1 : 0));
+            now = b_and(s, now, from_first(f, v, i, args[i]));
+        }
         if (t && f->final[t->id]) {
-            value *body = rewrite(f, t->body);
+            value *body = put_in_place(f, t);
             return body ? b_read(s, body, t->ix, args + 1, t->n_ix, where) : NULL;
         }
         if (t)
@@ -285,58 +359,116 @@ static void add_seed(stepper *st, frame *probe, tensor **seeds, uint32_t *n, ten
     seeds[(*n)++] = root;
 }
 
-static const char *blame_text(sema *s, const edge *e)
+static const char *blame_text(const stepper *st, const edge *e)
 {
+    sema *s = st->s;
     place p = source_place(s->sources, order_edge_span(e));
-    return p.src ? arena_printf(s->a, "%s:%u reads %s at steps that are not computed yet",
-                                p.src->name, p.line, e->to->name)
-                 : arena_printf(s->a, "%s reads %s at steps that are not computed yet",
-                                e->from->name, e->to->name);
+    const char *who = p.src ? arena_printf(s->a, "%s:%u", p.src->name, p.line) : e->from->name;
+    bool has_step = false;
+    for (uint32_t i = 0; i < e->to->n_ix; i++)
+        has_step = has_step || dims_resolve(s, e->to->ix[i]->extent) == st->steps;
+    return arena_printf(s->a,
+                        has_step ? "%s reads %s at steps that may not be computed yet"
+                                 : "%s reads %s, which has no row for each step",
+                        who, e->to->name);
+}
+
+/* Its first axis of the steps, behind family and batch; n_ix: it has none. */
+static uint32_t step_of_root(const stepper *st, const roots *r, uint32_t k)
+{
+    uint32_t i = r->step_pos[k];
+    while (i < r->t[k]->n_ix && dims_resolve(st->s, r->t[k]->ix[i]->extent) != st->steps)
+        i++;
+    return i;
+}
+
+/* What the roots reach and what of it depends on the steps; values that are read elsewhere become
+ * tensors. */
+static void begin(stepper *st, const inst *entry, tensor *const *root, uint32_t n)
+{
+    sema *s = st->s;
+    builder *b = &st->b;
+    for (int turn = 0; turn < 2; turn++) {
+        order had = b->o;
+        *b = (builder){0};
+        builder_init(b, s, root, 0);
+        b->o.by_value = had.by_value;
+        b->o.n_by_value = had.n_by_value;
+        if (turn == 0) {
+            room_for_values(st);
+            if (!had.by_value)
+                take_inputs(st, entry);
+        }
+        size_t room = s->tensors.n + n + 1; /* values so far come later */
+        b->o.edges = arena_array(s->a, room, sizeof *b->o.edges);
+        b->o.edges_done = ARENA_ARRAY(s->a, bool, room);
+        st->depends = ARENA_ARRAY(s->a, bool, room);
+        st->known = ARENA_ARRAY(s->a, bool, room);
+        bool *seen = ARENA_ARRAY(s->a, bool, room);
+        for (uint32_t k = 0; k < n; k++)
+            mark_live(b, root[k], seen);
+        frame_arrays(b, &b->base);
+        find_dependence(st);
+        if (turn > 0)
+            break;
+        find_stepped(st);
+        seen = ARENA_ARRAY(s->a, bool, b->o.n_by_value + 1);
+        for (size_t i = 0; i < b->live.n; i++)
+            if (st->depends[b->live.v[i]->id])
+                take_reads(st, entry, b->live.v[i]->body, seen);
+    }
+}
+
+/* The tensors of the steps: the roots with steps (those so far are along their last index), then
+ * all that these reach at the step or before. */
+static bool find_members(stepper *st, const roots *r, tensor *const *root, frame *probe,
+                         tensor_list *out)
+{
+    sema *s = st->s;
+    builder *b = &st->b;
+    tensor **seeds = ARENA_ARRAY(s->a, tensor *, r->n);
+    for (;;) {
+        begin(st, r->entry, root, r->n);
+        size_t room = s->tensors.n + r->n + 1;
+        *probe = (frame){.up = &b->base};
+        probe->in = ARENA_ARRAY(s->a, bool, room);
+        probe->step = ARENA_ARRAY(s->a, uint32_t, room);
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < r->n; k++) {
+            if (step_of_root(st, r, k) < r->t[k]->n_ix) {
+                add_seed(st, probe, seeds, &n, root[k], step_of_root(st, r, k));
+            } else if (root[k] != r->t[k]) {
+                probe->step[root[k]->id] = root[k]->n_ix - 1;
+                seeds[n++] = root[k];
+            }
+        }
+        const edge *blame;
+        *out = (tensor_list){0};
+        if (order_closure(&b->o, probe, seeds, n, st->depends, out, &blame))
+            return true;
+        if (split_steps(b, blame, probe->step[blame->from->id], st->steps))
+            continue;
+        *st->why = blame_text(st, blame);
+        return false;
+    }
 }
 
 graph *to_step_ir(sema *s, module *m, const roots *r, const char **why)
 {
     stepper st = {.s = s, .why = why};
     graph *from = s->g, *g = NULL;
+    builder *b = &st.b;
+    frame probe;
+    tensor_list members;
     *why = NULL;
     if (r->n == 0 || r->step_pos[0] >= r->t[0]->n_ix) {
         *why = "its first result has no step axis";
         return NULL;
     }
     st.steps = dims_resolve(s, r->t[0]->ix[r->step_pos[0]]->extent);
-    builder_init(&st.b, s, r->t, 0);
-    if (!take_inputs(&st, r->entry))
+    if (!find_members(&st, r, r->t, &probe, &members))
         return NULL;
-    /* the roots with steps, then all that they reach at the step or before */
-    builder *b = &st.b;
-    size_t room = s->tensors.n + 2 * r->n + 1;
-    b->o.edges = arena_array(s->a, room, sizeof *b->o.edges);
-    b->o.edges_done = ARENA_ARRAY(s->a, bool, room);
-    st.depends = ARENA_ARRAY(s->a, bool, room);
-    st.known = ARENA_ARRAY(s->a, bool, room);
-    bool *seen = ARENA_ARRAY(s->a, bool, room);
-    for (uint32_t k = 0; k < r->n; k++)
-        mark_live(b, r->t[k], seen);
-    find_dependence(&st);
-    frame probe = {.up = &b->base};
-    probe.in = ARENA_ARRAY(s->a, bool, room);
-    probe.step = ARENA_ARRAY(s->a, uint32_t, room);
-    tensor **seeds = ARENA_ARRAY(s->a, tensor *, r->n);
-    bool *stepped = ARENA_ARRAY(s->a, bool, r->n);
-    uint32_t n_seeds = 0;
-    for (uint32_t k = 0; k < r->n; k++)
-        for (uint32_t i = r->step_pos[k]; i < r->t[k]->n_ix && !stepped[k]; i++)
-            if (dims_resolve(s, r->t[k]->ix[i]->extent) == st.steps) {
-                stepped[k] = true;
-                add_seed(&st, &probe, seeds, &n_seeds, r->t[k], i);
-            }
-    tensor_list first = {0};
-    const edge *blame;
-    if (!order_closure(&b->o, &probe, seeds, n_seeds, st.depends, &first, &blame)) {
-        *why = blame_text(s, blame);
-        return NULL;
-    }
-    bool *final = ARENA_ARRAY(s->a, bool, room);
+    bool *final = ARENA_ARRAY(s->a, bool, s->tensors.n + r->n + 1), some = false;
     for (size_t i = 0; i < b->live.n; i++) {
         const tensor *t = b->live.v[i];
         final[t->id] = st.depends[t->id] && !probe.in[t->id] && !t->is_input;
@@ -344,31 +476,17 @@ graph *to_step_ir(sema *s, module *m, const roots *r, const char **why)
     tensor **root = ARENA_ARRAY(s->a, tensor *, r->n);
     for (uint32_t k = 0; k < r->n; k++) {
         root[k] = r->t[k];
-        if (stepped[k] || !st.depends[r->t[k]->id])
+        if (step_of_root(&st, r, k) < r->t[k]->n_ix || !st.depends[r->t[k]->id])
             continue;
         root[k] = root_so_far(&st, r->t[k], final);
+        some = true;
         if (!root[k]) {
             *why = arena_printf(s->a, "%s has no value so far", r->t[k]->name);
             return NULL;
         }
-        probe.step[root[k]->id] = root[k]->n_ix - 1;
-        seeds[n_seeds++] = root[k];
     }
-    /* again from all of them: values so far may have made new index values */
-    tensor **input_of = b->o.by_input;
-    *b = (builder){0};
-    builder_init(b, s, root, 0);
-    b->o.by_input = input_of;
-    bool *again = ARENA_ARRAY(s->a, bool, s->tensors.n + 1);
-    for (uint32_t k = 0; k < r->n; k++)
-        mark_live(b, root[k], again);
-    frame_arrays(b, &b->base);
-    memset(probe.in, 0, room * sizeof *probe.in);
-    tensor_list members = {0};
-    if (!order_closure(&b->o, &probe, seeds, n_seeds, st.depends, &members, &blame)) {
-        *why = blame_text(s, blame);
-        return NULL;
-    }
+    if (some && !find_members(&st, r, root, &probe, &members))
+        return NULL; /* values so far make new ones */
     g = graph_new(m, r->model->name.s, s->o->real);
     if (!builder_interface(b, g, r, false))
         return NULL;
@@ -383,8 +501,8 @@ graph *to_step_ir(sema *s, module *m, const roots *r, const char **why)
             const ix *step = map_ix(b, root[k]->ix[root[k]->n_ix - 1]);
             const dim *steps = dims_final(s, st.steps, root[k]->at);
             value *last = b_dim(s, dim_sub(g->dims, steps, dim_const(g->dims, 1)));
-            value *some = b_cmp(s, OP_le, graph_int(g, 1), b_dim(s, steps));
-            v = b_read(s, v, &step, &last, 1, some);
+            value *any = b_cmp(s, OP_le, graph_int(g, 1), b_dim(s, steps));
+            v = b_read(s, v, &step, &last, 1, any);
         }
         if (ok)
             builder_output(b, r, k, v);

@@ -4,6 +4,7 @@
  * leaves over. A right side may read tensors whose own axes are being inferred (f[s] = cell(x[s],
  * f[s-1])): it is then tried with messages muted, and whatever does not depend on the unknown
  * decides. */
+#include "frontend/absence.h"
 #include "frontend/pieces.h"
 
 #include <string.h>
@@ -434,29 +435,16 @@ static bool left_to_axes(tensor *t, const left *l, uint32_t n, const ix **ixs, c
     return true;
 }
 
-bool tensor_define(tensor *t)
+/* t's equation, or all its pieces, once. */
+static bool define_equations(tensor *t)
 {
     sema *s = t->in->s;
-    if (t->given || t->def == P_DONE)
-        return true;
-    if (t->def == P_BAD)
-        return false;
-    if (t->def == P_BUSY)
-        return true;
-    if (t->sig == P_BUSY)
-        return true; /* its shape is being inferred: a value is not needed yet */
-    if (!tensor_sig(t)) {
-        t->def = P_BAD;
-        return false;
-    }
-    t->def = P_BUSY;
     bool ok = true;
     for (size_t i = 0; i < t->boundaries.n; i++)
         ok = tensor_define(t->boundaries.v[i].t) && ok;
     if (t->tiles.n > 0) {
         for (size_t i = 0; i < t->tiles.n; i++)
             ok = tensor_define(t->tiles.v[i]) && ok;
-        t->def = ok ? P_DONE : P_BAD;
         return ok;
     }
     const equation *q = &t->eqs.v[0];
@@ -466,25 +454,20 @@ bool tensor_define(tensor *t)
     ok = n != UINT32_MAX;
     const ix **ixs = ARENA_ARRAY(s->a, const ix *, ok ? n : 0);
     const dim **los = ARENA_ARRAY(s->a, const dim *, ok ? n : 0);
-    if (!ok || !left_to_axes(t, l, n, ixs, los, &n_rest, &rest)) {
-        t->def = P_BAD;
+    if (!ok || !left_to_axes(t, l, n, ixs, los, &n_rest, &rest))
         return false;
-    }
     tv v = rhs_value(t, q, l, n, ixs, los, true);
     if (v.kind != TV_VALUE) {
         if (v.kind == TV_UNKNOWN && s->ds->n_errors == 0)
             diag_error(s->ds, t->at, "the shape of %s cannot be inferred", t->name);
-        t->def = P_BAD;
         return false;
     }
     env e = {.in = t->in, .demand = t->in->demand};
     span here = rhs_of(q)->at;
     const char *what = n ? arena_printf(s->a, "%s[...]", t->name) : t->name;
     s->here = here;
-    if (!fit_axes(&e, &v, rest, n_rest, here, t->declared ? t->declared_at : t->at, what)) {
-        t->def = P_BAD;
+    if (!fit_axes(&e, &v, rest, n_rest, here, t->declared ? t->declared_at : t->at, what))
         return false;
-    }
     if (t->dt != DT_BOOL && t->dt != DT_I64 && v.v->dt == DT_I64)
         v = to_real(&e, v);
     if (v.v->dt != t->dt) {
@@ -501,12 +484,32 @@ bool tensor_define(tensor *t)
             diag_help(d, "floor, round and ceil make an int of a real");
         else if (v.v->dt == DT_BOOL)
             diag_help(d, "a bool is never a number: write `1 where c else 0`");
-        t->def = P_BAD;
         return false;
     }
     t->body = v.v;
-    t->support = v.support;
     t->weight = v.weight;
-    t->def = P_DONE;
+    absence_defined(t, v.support);
     return true;
+}
+
+bool tensor_define(tensor *t)
+{
+    if (t->given || t->def == P_DONE)
+        return true;
+    if (t->def == P_BAD)
+        return false;
+    if (t->def == P_BUSY)
+        return true;
+    if (t->sig == P_BUSY)
+        return true; /* its shape is being inferred: a value is not needed yet */
+    if (!tensor_sig(t)) {
+        t->def = P_BAD;
+        return false;
+    }
+    absence_begin(t);
+    do {
+        t->def = P_BUSY;
+        t->def = define_equations(t) ? P_DONE : P_BAD;
+    } while (!absence_settled(t));
+    return t->def == P_DONE;
 }

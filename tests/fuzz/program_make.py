@@ -5,18 +5,11 @@ import random
 
 from program_eval import (Bin, Binder, Call, Dim, Dot, Else, Equation, Extreme, Formal, Function,
                           Idx, Join, Left, MatVec, Norm, Num, Own, Read, Red, Tuple, Un, Where)
+from program_absent import Absent, Info
 from program_case import Program
 
 
-class Info:
-    """What the generator knows of a tensor: axes by dim, type, whether all of it is present, whether
-    its values are exact in f32 (comparisons may depend on them)."""
-
-    def __init__(self, axes, scalar="real", total=True, exact=False, known=True):
-        self.axes, self.scalar, self.total, self.exact, self.known = axes, scalar, total, exact, known
-
-
-class Gen:
+class Gen(Absent):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.seed = seed
@@ -460,7 +453,7 @@ class Gen:
     def equation(self):
         r = self.r
         name = self.fresh("y")
-        kind = r.randrange(14)
+        kind = r.randrange(16)
         if kind in (0, 1, 2):
             scope = [(self.fresh("t"), d) for d in r.sample(["T", "S", "E", "T", "L", "V"],
                                                             r.choice([1, 2, 2, 3]))]
@@ -491,8 +484,12 @@ class Gen:
             self.tiles(name)
         elif kind == 12:
             self.layers(name)
-        else:
+        elif kind == 13:
             self.ints(name)
+        elif kind == 14:
+            self.absent_steps(name)
+        else:
+            self.absent_layers(name)
 
     def recurrence(self, name):
         """h[t] = f(x[t], h[t-1]), one way or the other, perhaps with its history."""

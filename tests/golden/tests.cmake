@@ -13,5 +13,5 @@ set(ATTNC_GOLDEN_DIR "" CACHE PATH "Folder of further recorded cases, for the te
 set(golden_run ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/run -j2
     --attnc $<TARGET_FILE:attnc> --host $<TARGET_FILE:golden_aot_host>)
 attnc_add_test(golden.own golden ${golden_run} --routes interp,jit,aot,step,prefill ${CMAKE_CURRENT_LIST_DIR}/cases)
-attnc_add_test(golden.more golden ${golden_run} -q --if-present ${ATTNC_GOLDEN_DIR})
+attnc_add_test(golden.more golden ${golden_run} -q --routes interp,jit,aot,step,prefill --if-present ${ATTNC_GOLDEN_DIR})
 set_tests_properties(golden.more PROPERTIES TIMEOUT 3600)
