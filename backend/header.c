@@ -148,13 +148,15 @@ static void put_prototypes(strbuf *out, const iface *f)
         "/* Bytes of prepared parameters; SIZE_MAX: the dims are refused. 0: nothing is prepared. "
         "*/\n"
         "size_t %s_prepared(const %s_dims *dims);\n\n"
-        "/* Packs the parameters once for many calls. */\n"
+        "/* Packs the parameters once for many calls. The block must be aligned to "
+        "ATTN_BLOCK_ALIGN; it is\n * only read by them. */\n"
         "attn_status %s_prepare(const %s_dims *dims, const %s_params *params, void *prepared);\n\n",
         s, s, s, s, s);
     sb_printf(out,
               "/* Runs the model. Outputs may overlap nothing else. prepared: what %s_prepare "
-              "filled, or NULL.\n"
-              " * exec: threads of the host, or NULL for this one. */\n"
+              "filled, or NULL:\n"
+              " * then each call packs them in its workspace. exec: threads of the host, or NULL "
+              "for this one. */\n"
               "attn_status %s(const %s_dims *dims, const %s_params *params, const void *prepared,\n"
               "    const %s_inputs *inputs, %s_outputs *outputs, void *workspace,\n"
               "    const attn_exec *exec);\n\n",
@@ -189,7 +191,7 @@ static void put_steps(strbuf *out, const kernel *k)
     sb_printf(
         out,
         "/* Begins: fills `state`. What the parameters and `prepared` point to must stay; the "
-        "dims and inputs\n * need not. */\n"
+        "dims and inputs\n * need not. Without `prepared` each call packs what it needs. */\n"
         "attn_status %s_begin(const %s_dims *dims, const %s_params *params, const void "
         "*prepared,\n"
         "    const %s_begin_inputs *inputs, void *state, void *workspace, const attn_exec "

@@ -64,12 +64,13 @@ LLVMValueRef l_real(LLVMTypeRef ty, double v)
     return LLVMConstReal(ty, v);
 }
 
-LLVMValueRef l_int_like(LLVMValueRef v, int64_t c)
+LLVMValueRef l_int_like(const lb *l, LLVMValueRef v, int64_t c)
 {
-    LLVMTypeRef ty = LLVMTypeOf(v);
+    LLVMTypeRef ty = l_scalar_type(v);
     unsigned bits = LLVMGetIntTypeWidth(ty);
     uint64_t u = (uint64_t)c;
-    return LLVMConstInt(ty, bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u, 0);
+    LLVMValueRef one = LLVMConstInt(ty, bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u, 0);
+    return l_spread(l, one, l_lanes(v));
 }
 
 /* ---- Instructions
@@ -77,33 +78,41 @@ LLVMValueRef l_int_like(LLVMValueRef v, int64_t c)
 
 LLVMValueRef l_bin(const lb *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     return LLVMBuildBinOp(l->b, op, x, y, "");
 }
 
 LLVMValueRef l_cast(const lb *l, LLVMOpcode op, LLVMValueRef x, LLVMTypeRef to)
 {
-    return LLVMBuildCast(l->b, op, x, to, "");
+    return LLVMBuildCast(l->b, op, x, l_wide(to, l_lanes(x)), "");
 }
 
 LLVMValueRef l_icmp(const lb *l, LLVMIntPredicate p, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     return LLVMBuildICmp(l->b, p, x, y, "");
 }
 
 LLVMValueRef l_fcmp(const lb *l, LLVMRealPredicate p, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     return LLVMBuildFCmp(l->b, p, x, y, "");
 }
 
 LLVMValueRef l_select(const lb *l, LLVMValueRef c, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
+    if (l_lanes(c) > l_lanes(x)) {
+        x = l_spread(l, x, l_lanes(c));
+        y = l_spread(l, y, l_lanes(c));
+    }
     return LLVMBuildSelect(l->b, c, x, y, "");
 }
 
 LLVMValueRef l_neg(const lb *l, LLVMValueRef x)
 {
-    return LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMIntegerTypeKind ? LLVMBuildNeg(l->b, x, "")
-                                                                 : LLVMBuildFNeg(l->b, x, "");
+    return LLVMGetTypeKind(l_scalar_type(x)) == LLVMIntegerTypeKind ? LLVMBuildNeg(l->b, x, "")
+                                                                    : LLVMBuildFNeg(l->b, x, "");
 }
 
 LLVMValueRef l_not(const lb *l, LLVMValueRef x)
@@ -113,11 +122,13 @@ LLVMValueRef l_not(const lb *l, LLVMValueRef x)
 
 LLVMValueRef l_add(const lb *l, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     return LLVMBuildNSWAdd(l->b, x, y, "");
 }
 
 LLVMValueRef l_mul(const lb *l, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     return LLVMBuildNSWMul(l->b, x, y, "");
 }
 
@@ -128,6 +139,8 @@ LLVMValueRef l_gep(const lb *l, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef i
 
 LLVMValueRef l_load(const lb *l, LLVMTypeRef ty, LLVMValueRef p, unsigned align)
 {
+    if (l_lanes(p) > 1)
+        return l_gather(l, l_wide(ty, l_lanes(p)), p, NULL, align);
     LLVMValueRef v = LLVMBuildLoad2(l->b, ty, p, "");
     LLVMSetAlignment(v, align);
     return v;
@@ -162,6 +175,7 @@ LLVMValueRef l_intrinsic1(const lb *l, const char *name, LLVMValueRef x)
 
 LLVMValueRef l_intrinsic2(const lb *l, const char *name, LLVMValueRef x, LLVMValueRef y)
 {
+    l_match(l, &x, &y);
     LLVMValueRef args[] = {x, y};
     return l_intrinsic(l, name, LLVMTypeOf(x), args, 2);
 }
@@ -241,6 +255,20 @@ static LLVMValueRef divide(const lb *l, const char *name, LLVMValueRef x, LLVMVa
     return l_call(l, fn, args, 2);
 }
 
+/* In lanes nothing is hoisted or sunk: divisors that would trap are replaced where they stand. */
+static LLVMValueRef divide_lanes(const lb *l, LLVMValueRef x, LLVMValueRef y, bool quotient)
+{
+    l_match(l, &x, &y);
+    LLVMValueRef minus = l_icmp(l, LLVMIntEQ, y, l_i64(l, -1));
+    LLVMValueRef odd = l_bin(l, LLVMOr, minus, l_icmp(l, LLVMIntEQ, y, l_i64(l, 0)));
+    LLVMValueRef fit = l_select(l, odd, l_i64(l, 1), y);
+    LLVMValueRef r = quotient ? floordiv_here(l, x, fit) : floormod_here(l, x, fit);
+    LLVMValueRef special = l_i64(l, 0);
+    if (quotient)
+        special = l_select(l, minus, l_neg(l, x), special);
+    return l_select(l, odd, special, r);
+}
+
 static bool safe_divisor(LLVMValueRef y)
 {
     return LLVMIsAConstantInt(y) && LLVMConstIntGetSExtValue(y) > 0;
@@ -252,8 +280,11 @@ LLVMValueRef l_floordiv(const lb *l, LLVMValueRef x, LLVMValueRef y)
     unsigned log;
     if (power_of_two(y, &c, &log))
         return l_bin(l, LLVMAShr, x, l_i64(l, log));
-    return safe_divisor(y) ? floordiv_here(l, x, y)
-                           : divide(l, "attn.floordiv", x, y, floordiv_here);
+    if (safe_divisor(y))
+        return floordiv_here(l, x, y);
+    if (l_lanes(x) > 1 || l_lanes(y) > 1)
+        return divide_lanes(l, x, y, true);
+    return divide(l, "attn.floordiv", x, y, floordiv_here);
 }
 
 LLVMValueRef l_floormod(const lb *l, LLVMValueRef x, LLVMValueRef y)
@@ -262,8 +293,11 @@ LLVMValueRef l_floormod(const lb *l, LLVMValueRef x, LLVMValueRef y)
     unsigned log;
     if (power_of_two(y, &c, &log))
         return l_bin(l, LLVMAnd, x, l_i64(l, c - 1));
-    return safe_divisor(y) ? floormod_here(l, x, y)
-                           : divide(l, "attn.floormod", x, y, floormod_here);
+    if (safe_divisor(y))
+        return floormod_here(l, x, y);
+    if (l_lanes(x) > 1 || l_lanes(y) > 1)
+        return divide_lanes(l, x, y, false);
+    return divide(l, "attn.floormod", x, y, floormod_here);
 }
 
 static LLVMValueRef with_flags(LLVMValueRef v, LLVMFastMathFlags flags)
@@ -273,8 +307,15 @@ static LLVMValueRef with_flags(LLVMValueRef v, LLVMFastMathFlags flags)
     return v;
 }
 
+LLVMValueRef l_fuse_flags(LLVMValueRef v)
+{
+    return with_flags(v, LLVMFastMathAllowContract | LLVMFastMathNoSignedZeros);
+}
+
 LLVMValueRef l_sum_flags(LLVMValueRef v)
 {
+    if (l_lanes(v) > 1)
+        return l_fuse_flags(v);
     return with_flags(v, LLVMFastMathAllowReassoc | LLVMFastMathAllowContract |
                              LLVMFastMathNoSignedZeros | LLVMFastMathAllowReciprocal);
 }
@@ -302,10 +343,11 @@ void l_attr(const lb *l, LLVMValueRef fn, unsigned where, const char *name)
     LLVMAddAttributeAtIndex(fn, where, LLVMCreateEnumAttribute(l->cx, kind, 0));
 }
 
-void l_noalias(const lb *l, LLVMValueRef fn, unsigned arg, bool read_only)
+void l_noalias(const lb *l, LLVMValueRef fn, unsigned arg, bool read_only, bool captured)
 {
     l_attr(l, fn, arg + 1, "noalias");
-    LLVMAddAttributeAtIndex(fn, arg + 1, compat_nocapture(l->cx));
+    if (!captured)
+        LLVMAddAttributeAtIndex(fn, arg + 1, compat_nocapture(l->cx));
     if (read_only)
         l_attr(l, fn, arg + 1, "readonly");
 }
@@ -378,6 +420,16 @@ LLVMValueRef l_alloca(const lb *l, LLVMTypeRef ty, const char *name)
 
 /* ---- Control flow
  * -------------------------------------------------------------------------------- */
+
+LLVMValueRef l_count(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step)
+{
+    LLVMValueRef d = l_bin(l, LLVMSub, hi, lo);
+    LLVMValueRef length = l_select(l, l_icmp(l, LLVMIntSLT, lo, hi), d, l_i64(l, 0));
+    if (step == 1)
+        return length;
+    LLVMValueRef more = l_bin(l, LLVMAdd, length, l_i64(l, step - 1));
+    return l_floordiv(l, more, l_i64(l, step));
+}
 
 l_loop l_for(const lb *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool down,
              const char *name)

@@ -33,4 +33,8 @@ static inline LLVMAttributeRef compat_nocapture(LLVMContextRef cx)
     return LLVMCreateEnumAttribute(cx, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
 }
 
+/* Masked loads and stores: the alignment is an operand behind the pointer up to 21, an attribute of
+ * the pointer since. */
+enum { COMPAT_MASKED_ALIGN_OPERAND = LLVM_VERSION_MAJOR < 22 };
+
 #endif

@@ -7,7 +7,7 @@
 /* The words of a record. */
 enum { REC_ROLE, REC_SLOT, REC_N, REC_SIZE, REC_MASK, REC_OPTIONAL, REC_WORDS };
 
-LLVMValueRef lower_check_records(low *c)
+low_records lower_check_records(low *c, bool params_only)
 {
     lb *l = c->l;
     const iface *f = c->f;
@@ -15,6 +15,8 @@ LLVMValueRef lower_check_records(low *c)
     size_t n = 0;
     for (size_t i = 0; i < f->n_bufs; i++) {
         const iface_buf *b = &f->bufs[i];
+        if (params_only && b->role != ATTN_PARAM)
+            continue;
         const int64_t v[REC_WORDS] = {[REC_ROLE] = b->role,
                                       [REC_SLOT] = b->slot,
                                       [REC_N] = b->n,
@@ -24,7 +26,8 @@ LLVMValueRef lower_check_records(low *c)
         for (int j = 0; j < REC_WORDS; j++)
             words[n++] = l_i64(l, v[j]);
     }
-    return l_constant(l, LLVMConstArray2(l->i64, words, n), "pointers");
+    return (low_records){l_constant(l, LLVMConstArray2(l->i64, words, n), "pointers"),
+                         n / REC_WORDS};
 }
 
 enum { ARG_SIZES = 3, ARG_RECORDS, ARG_COUNT, N_ARGS };
@@ -141,13 +144,13 @@ static LLVMValueRef build_overlap(lb *l)
 }
 
 LLVMValueRef low_check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes,
-                                LLVMValueRef records, bool overlap)
+                                const low_records *records, bool overlap)
 {
     lb *l = c->l;
     LLVMValueRef *fn = overlap ? &l->check_overlap : &l->check_pointers;
     if (!*fn)
         *fn = overlap ? build_overlap(l) : build_pointers(l);
-    LLVMValueRef args[N_ARGS] = {tables[0], tables[1], tables[2],
-                                 sizes,     records,   l_i64(l, (int64_t)c->f->n_bufs)};
+    LLVMValueRef args[N_ARGS] = {tables[0], tables[1],      tables[2],
+                                 sizes,     records->table, l_i64(l, (int64_t)records->n)};
     return l_call(l, *fn, args, N_ARGS);
 }

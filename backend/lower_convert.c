@@ -40,7 +40,7 @@ static LLVMValueRef from_bits(const lb *l, LLVMValueRef i32)
 
 static LLVMValueRef bin_const(const lb *l, LLVMOpcode op, LLVMValueRef x, int64_t c)
 {
-    return l_bin(l, op, x, l_int_like(x, c));
+    return l_bin(l, op, x, l_int_like(l, x, c));
 }
 
 /* ---- Half and bfloat to f32
@@ -147,7 +147,7 @@ LLVMValueRef l_from_store(const lb *l, store_type st, LLVMValueRef v, dtype to)
     case ST_U8:
         return l_cast(l, LLVMZExt, v, l->i64);
     case ST_BOOL:
-        return l_icmp(l, LLVMIntNE, v, l_int_like(v, 0));
+        return l_icmp(l, LLVMIntNE, v, l_int_like(l, v, 0));
     case ST_COUNT:
         break;
     }

@@ -59,6 +59,7 @@ void low_collect_dims(low *c)
     }
     if (c->k->rows)
         want(c, &seen, c->k->capacity);
+    want_block(c, &seen, &c->k->prepare);
     want_block(c, &seen, &c->k->body);
     want_block(c, &seen, &c->k->step);
 }

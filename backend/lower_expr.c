@@ -12,17 +12,17 @@ static LLVMValueRef compute(low *c, const kexpr *e);
 /* ---- What has a value here
  * ----------------------------------------------------------------------- */
 
-static void forget_to(low *c, size_t mark)
+void low_forget_to(low *c, size_t mark)
 {
     while (c->undo.n > mark) {
         low_memo m = c->undo.v[--c->undo.n];
-        ptr_map_at(&c->memo, m.e)->value = m.before;
+        ptr_map_at(m.affine ? &c->affine : &c->memo, m.e)->value = NULL;
     }
 }
 
 void low_new_statement(low *c)
 {
-    forget_to(c, 0);
+    low_forget_to(c, 0);
 }
 
 LLVMValueRef low_var_value(low *c, const kvar *v)
@@ -30,7 +30,9 @@ LLVMValueRef low_var_value(low *c, const kvar *v)
     low_var *s = &c->var[v->id];
     if (!s->v)
         ice("kernel @%s: %s is used before it has a value", c->k->name, v->name);
-    return s->in_memory ? LLVMBuildLoad2(c->l->b, l_type(c->l, v->dt), s->v, "") : s->v;
+    if (s->in_memory)
+        return LLVMBuildLoad2(c->l->b, LLVMGetAllocatedType(s->v), s->v, "");
+    return s->step ? low_lanes_of(c, &(low_affine){s->v, s->step}) : s->v;
 }
 
 static LLVMValueRef constant(low *c, const kexpr *e)
@@ -60,7 +62,7 @@ LLVMValueRef low_expr(low *c, const kexpr *e)
         return known;
     LLVMValueRef v = compute(c, e);
     ptr_map_at(&c->memo, e)->value = v;
-    vec_push(c->a, &c->undo, ((low_memo){e, NULL}));
+    vec_push(c->a, &c->undo, ((low_memo){e, false}));
     return v;
 }
 
@@ -92,30 +94,59 @@ static bool guarded(low *c, const kexpr *e)
 
 /* One side of a branch, and the block it ends in. */
 static LLVMValueRef side(low *c, LLVMBasicBlockRef *block, const kexpr *e, LLVMValueRef otherwise,
-                         LLVMBasicBlockRef end)
+                         LLVMBasicBlockRef end, unsigned lanes)
 {
     l_at(c->l, *block);
     size_t mark = c->undo.n;
-    LLVMValueRef v = e ? low_expr(c, e) : otherwise;
-    forget_to(c, mark);
+    LLVMValueRef v = l_spread(c->l, e ? low_expr(c, e) : otherwise, lanes);
+    low_forget_to(c, mark);
     *block = l_here(c->l);
     l_br(c->l, end);
     return v;
 }
 
-/* cond ? yes : no; a NULL side is the constant `otherwise`. */
+/* cond ? yes : no, where cond is the same in all lanes; a NULL side is the constant `otherwise`. */
 static LLVMValueRef branch(low *c, LLVMValueRef cond, const kexpr *yes, const kexpr *no,
-                           LLVMValueRef otherwise, dtype dt)
+                           LLVMValueRef otherwise)
 {
     lb *l = c->l;
+    bool wide = (yes && low_varies(c, yes)) || (no && low_varies(c, no));
+    unsigned lanes = wide ? c->lanes.n : 1;
     LLVMBasicBlockRef blocks[] = {l_block(l, "yes"), l_block(l, "no")}, end = l_block(l, "chosen");
     l_cond(l, cond, blocks[0], blocks[1]);
-    LLVMValueRef v[] = {side(c, &blocks[0], yes, otherwise, end), NULL};
-    v[1] = side(c, &blocks[1], no, otherwise, end);
+    LLVMValueRef v[] = {side(c, &blocks[0], yes, otherwise, end, lanes), NULL};
+    v[1] = side(c, &blocks[1], no, otherwise, end, lanes);
     l_at(l, end);
-    LLVMValueRef phi = LLVMBuildPhi(l->b, l_type(l, dt), "");
+    LLVMValueRef phi = LLVMBuildPhi(l->b, LLVMTypeOf(v[0]), "");
     LLVMAddIncoming(phi, v, blocks, 2);
     return phi;
+}
+
+/* e in the lanes where `on`: what must not be computed in vain is not, in the others. */
+static LLVMValueRef masked_side(low *c, LLVMValueRef on, const kexpr *e, LLVMValueRef otherwise)
+{
+    if (!e)
+        return otherwise;
+    low_lanes saved = c->lanes;
+    size_t mark = c->undo.n;
+    c->lanes.mask = l_mask_and(c->l, saved.mask, on);
+    c->lanes.maybe_none = true;
+    LLVMValueRef v = low_expr(c, e);
+    low_forget_to(c, mark);
+    c->lanes = saved;
+    return v;
+}
+
+/* The same where cond may differ between lanes. */
+static LLVMValueRef choose(low *c, const kexpr *cond, const kexpr *yes, const kexpr *no,
+                           LLVMValueRef otherwise)
+{
+    LLVMValueRef on = low_expr(c, cond);
+    if (l_lanes(on) == 1)
+        return branch(c, on, yes, no, otherwise);
+    LLVMValueRef x = masked_side(c, on, yes, otherwise);
+    LLVMValueRef y = masked_side(c, l_not(c->l, on), no, otherwise);
+    return l_select(c->l, on, x, y);
 }
 
 /* The ops that need not look at all their operands, where that matters; NULL elsewhere. */
@@ -124,15 +155,11 @@ static LLVMValueRef lazily(low *c, const kexpr *e)
     const kexpr *const *x = e->args;
     switch (e->op) {
     case OP_select:
-        if (!guarded(c, x[1]) && !guarded(c, x[2]))
-            return NULL;
-        return branch(c, low_expr(c, x[0]), x[1], x[2], NULL, e->dt);
+        return guarded(c, x[1]) || guarded(c, x[2]) ? choose(c, x[0], x[1], x[2], NULL) : NULL;
     case OP_and:
-        return guarded(c, x[1]) ? branch(c, low_expr(c, x[0]), x[1], NULL, l_i1(c->l, false), e->dt)
-                                : NULL;
+        return guarded(c, x[1]) ? choose(c, x[0], x[1], NULL, l_i1(c->l, false)) : NULL;
     case OP_or:
-        return guarded(c, x[1]) ? branch(c, low_expr(c, x[0]), NULL, x[1], l_i1(c->l, true), e->dt)
-                                : NULL;
+        return guarded(c, x[1]) ? choose(c, x[0], NULL, x[1], l_i1(c->l, true)) : NULL;
     default:
         return NULL;
     }
@@ -152,6 +179,8 @@ static LLVMValueRef compute(low *c, const kexpr *e)
         if (v)
             return v;
     }
+    if (e->kind == KX_LOAD && c->lanes.n > 1)
+        return low_lanes_load(c, e);
     LLVMValueRef *x = ARENA_ARRAY(c->a, LLVMValueRef, e->n_args + 1);
     for (uint32_t i = 0; i < e->n_args; i++)
         x[i] = low_expr(c, e->args[i]);
@@ -170,20 +199,33 @@ static LLVMValueRef compute(low *c, const kexpr *e)
 /* ---- Running sums
  * -------------------------------------------------------------------------------- */
 
-/* Whether e is v plus and minus terms, v perhaps scaled on the way. */
-static bool on_spine(const kexpr *e, const kvar *v, int depth)
+/* Whether e is the old value of what s sets or stores to. */
+static bool is_old(const kstmt *s, const kexpr *e)
 {
-    if (e->kind == KX_VAR)
-        return e->var == v;
+    if (s->kind == KS_SET)
+        return e->kind == KX_VAR && e->var == s->var;
+    if (e->kind != KX_LOAD || e->buf != s->buf)
+        return false;
+    for (uint32_t i = 0; i < s->n_index; i++)
+        if (!low_same_expr(e->args[i], s->index[i]))
+            return false;
+    return true;
+}
+
+/* Whether e is the old value plus and minus terms, perhaps scaled on the way. */
+static bool on_spine(const kexpr *e, const kstmt *s, int depth)
+{
+    if (is_old(s, e))
+        return true;
     if (e->kind != KX_OP || depth == 0)
         return false;
     if (e->op == OP_sub)
-        return on_spine(e->args[0], v, depth - 1);
+        return on_spine(e->args[0], s, depth - 1);
     return (e->op == OP_add || e->op == OP_mul) &&
-           (on_spine(e->args[0], v, depth - 1) || on_spine(e->args[1], v, depth - 1));
+           (on_spine(e->args[0], s, depth - 1) || on_spine(e->args[1], s, depth - 1));
 }
 
-static LLVMValueRef sum(low *c, const kvar *v, const kexpr *e, int depth);
+static LLVMValueRef sum(low *c, const kstmt *s, const kexpr *e, int depth);
 
 LLVMValueRef low_sum_term(low *c, const kexpr *e)
 {
@@ -193,24 +235,27 @@ LLVMValueRef low_sum_term(low *c, const kexpr *e)
     return l_sum_flags(l_bin(c->l, LLVMFMul, x, y));
 }
 
-static LLVMValueRef sum_part(low *c, const kvar *v, const kexpr *e, int depth)
+static LLVMValueRef sum_part(low *c, const kstmt *s, const kexpr *e, int depth)
 {
-    return on_spine(e, v, depth) ? sum(c, v, e, depth) : low_sum_term(c, e);
+    return on_spine(e, s, depth) ? sum(c, s, e, depth) : low_sum_term(c, e);
 }
 
-static LLVMValueRef sum(low *c, const kvar *v, const kexpr *e, int depth)
+/* A variable's sum may have several partial sums; what is stored in memory is only fused. */
+static LLVMValueRef sum(low *c, const kstmt *s, const kexpr *e, int depth)
 {
-    if (e->kind == KX_VAR)
+    if (is_old(s, e))
         return low_expr(c, e);
     LLVMOpcode op = e->op == OP_mul ? LLVMFMul : e->op == OP_add ? LLVMFAdd : LLVMFSub;
-    LLVMValueRef x = sum_part(c, v, e->args[0], depth - 1);
-    LLVMValueRef y = sum_part(c, v, e->args[1], depth - 1);
-    return l_sum_flags(l_bin(c->l, op, x, y));
+    LLVMValueRef x = sum_part(c, s, e->args[0], depth - 1);
+    LLVMValueRef y = sum_part(c, s, e->args[1], depth - 1);
+    LLVMValueRef r = l_bin(c->l, op, x, y);
+    return s->kind == KS_SET ? l_sum_flags(r) : l_fuse_flags(r);
 }
 
-LLVMValueRef low_update(low *c, const kvar *v, const kexpr *e)
+LLVMValueRef low_update(low *c, const kstmt *s)
 {
-    bool running = (v->dt == DT_F32 || v->dt == DT_F64) && e->kind == KX_OP &&
-                   (e->op == OP_add || e->op == OP_sub) && on_spine(e, v, MAX_SPINE);
-    return running ? sum(c, v, e, MAX_SPINE) : low_expr(c, e);
+    const kexpr *e = s->e;
+    bool running = (e->dt == DT_F32 || e->dt == DT_F64) && e->kind == KX_OP &&
+                   (e->op == OP_add || e->op == OP_sub) && on_spine(e, s, MAX_SPINE);
+    return running ? sum(c, s, e, MAX_SPINE) : low_expr(c, e);
 }

@@ -22,16 +22,30 @@ static LLVMValueRef family_index(low *c, const kbuf *b, LLVMValueRef *index)
     return at;
 }
 
+LLVMValueRef low_base(low *c, const kbuf *b, LLVMValueRef *family)
+{
+    LLVMValueRef base = c->buf[b->id];
+    if (b->n_family == 0)
+        return base;
+    LLVMValueRef slot = l_gep(c->l, c->l->ptr, base, family_index(c, b, family));
+    return l_load(c->l, c->l->ptr, slot, 8);
+}
+
+LLVMValueRef low_tag(low *c, const kbuf *b, LLVMValueRef access, bool store)
+{
+    if (store)
+        tag(c, access, "noalias");
+    else if (b->n_family > 0 && b->role != KB_OUTPUT)
+        tag(c, access, "alias.scope");
+    return access;
+}
+
 /* All address arithmetic is in 64 bits; NAME.sizes made sure that it cannot overflow within the
  * buffer. */
 static LLVMValueRef element(low *c, const kbuf *b, LLVMValueRef *index)
 {
     lb *l = c->l;
-    LLVMValueRef base = c->buf[b->id];
-    if (b->n_family > 0) {
-        LLVMValueRef slot = l_gep(l, l->ptr, base, family_index(c, b, index));
-        base = l_load(l, l->ptr, slot, 8);
-    }
+    LLVMValueRef base = low_base(c, b, index);
     LLVMValueRef at = NULL;
     for (uint32_t i = b->n_family; i < b->rank; i++) {
         LLVMValueRef stride = c->stride[b->id][i - b->n_family];
@@ -46,9 +60,7 @@ LLVMValueRef low_load(low *c, const kbuf *b, LLVMValueRef *index, dtype as)
     lb *l = c->l;
     LLVMValueRef p = element(c, b, index);
     LLVMValueRef v = l_load(l, l_store_type(l, b->store), p, (unsigned)store_table[b->store].bytes);
-    if (b->n_family > 0 && b->role != KB_OUTPUT)
-        tag(c, v, "alias.scope");
-    return l_from_store(l, b->store, v, as);
+    return l_from_store(l, b->store, low_tag(c, b, v, false), as);
 }
 
 void low_store(low *c, const kbuf *b, LLVMValueRef *index, LLVMValueRef v, dtype from)
@@ -56,5 +68,5 @@ void low_store(low *c, const kbuf *b, LLVMValueRef *index, LLVMValueRef v, dtype
     lb *l = c->l;
     v = l_to_store(l, b->store, v, from);
     LLVMValueRef p = element(c, b, index);
-    tag(c, l_store(l, v, p, (unsigned)store_table[b->store].bytes), "noalias");
+    low_tag(c, b, l_store(l, v, p, (unsigned)store_table[b->store].bytes), true);
 }

@@ -1,5 +1,5 @@
-/* lower_ops.c: the elementwise rows of ops.def on LLVM scalars. A new row there is a function and a
- * line of the table here. */
+/* lower_ops.c: the elementwise rows of ops.def on LLVM scalars and vectors (l_build.h matches the
+ * operands). A new row there is a function and a line of the table here. */
 #include <math.h>
 
 #include "backend/lower.h"
@@ -118,7 +118,7 @@ static LLVMValueRef truncated(low *c, LLVMValueRef x, LLVMValueRef *rest)
 {
     lb *l = c->l;
     LLVMValueRef i = l_cast(l, LLVMFPToSI, x, l->i64);
-    *rest = l_bin(l, LLVMFSub, x, l_cast(l, LLVMSIToFP, i, LLVMTypeOf(x)));
+    *rest = l_bin(l, LLVMFSub, x, l_cast(l, LLVMSIToFP, i, l_scalar_type(x)));
     return i;
 }
 

@@ -1,6 +1,6 @@
-/* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where in
- * the workspace each temp lies and in a state each part of it. NAME and NAME_workspace both call
- * it, so they cannot disagree. */
+/* lower_sizes.c: NAME.sizes: whether the dims are accepted, the bytes of every tensor, and where
+ * each of the kernel's own buffers lies: in the workspace, the prepared block, a state. NAME and
+ * NAME_workspace both call it, so they cannot disagree. */
 #include "backend/lower.h"
 
 /* Offsets in the workspace; at least a cache line, and no vector is longer. */
@@ -36,6 +36,36 @@ static void put(low *c, LLVMValueRef out, size_t i, LLVMValueRef v)
     l_store(l, v, l_gep(l, l->i64, out, l_i64(l, (int64_t)i)), 8);
 }
 
+/* The next so many bytes of a block: where they begin. */
+static LLVMValueRef take(low *c, LLVMValueRef *total, LLVMValueRef bytes)
+{
+    lb *l = c->l;
+    /* Below 2^62 each and before the sum: the rounding and one addition cannot overflow. */
+    LLVMValueRef rounded = l_bin(l, LLVMAnd, l_bin(l, LLVMAdd, bytes, l_i64(l, TEMP_ALIGN - 1)),
+                                 l_i64(l, -TEMP_ALIGN));
+    LLVMValueRef at = *total, sum = l_bin(l, LLVMAdd, at, rounded);
+    LLVMValueRef over = l_icmp(l, LLVMIntUGE, sum, l_i64(l, LOWER_MAX_BYTES));
+    refuse(c, over);
+    *total = l_select(l, over, l_i64(l, 0), sum);
+    return at;
+}
+
+int low_total_of(kbuf_role role)
+{
+    switch (role) {
+    case KB_TEMP:
+        return LOW_TEMPS;
+    case KB_LOCAL:
+        return LOW_LOCALS;
+    case KB_PREPARED:
+        return LOW_PREPARED;
+    case KB_STATE:
+        return LOW_STATES;
+    default:
+        return -1;
+    }
+}
+
 /* Refused dims give numbers without meaning, which nobody uses; nothing traps on the way. */
 static void compute(low *c, LLVMValueRef out)
 {
@@ -48,24 +78,22 @@ static void compute(low *c, LLVMValueRef out)
     for (size_t i = 0; i < k->checks.n; i++)
         refuse(c, l_icmp(l, k->checks.v[i].le ? LLVMIntSGT : LLVMIntNE,
                          low_dim(c, k->checks.v[i].a), low_dim(c, k->checks.v[i].b)));
-    LLVMValueRef totals[LOW_TOTALS] = {l_i64(l, 0), l_i64(l, 0)};
+    LLVMValueRef totals[LOW_TOTALS];
+    for (int i = 0; i < LOW_TOTALS; i++)
+        totals[i] = l_i64(l, 0);
     for (size_t i = 0; i < k->bufs.n; i++) {
         const kbuf *b = k->bufs.v[i];
         LLVMValueRef bytes = bytes_of(c, b);
-        if (!kbuf_is_own(b)) {
+        int which = low_total_of(b->role);
+        if (which < 0)
             put(c, out, b->id, bytes);
-            continue;
-        }
-        int which = b->role == KB_STATE ? LOW_STATES : LOW_WORKSPACE;
-        LLVMValueRef total = totals[which];
-        put(c, out, b->id, total);
-        /* Below 2^62 each and before the sum: the rounding and one addition cannot overflow. */
-        LLVMValueRef rounded = l_bin(l, LLVMAnd, l_bin(l, LLVMAdd, bytes, l_i64(l, TEMP_ALIGN - 1)),
-                                     l_i64(l, -TEMP_ALIGN));
-        total = l_bin(l, LLVMAdd, total, rounded);
-        LLVMValueRef over = l_icmp(l, LLVMIntUGE, total, l_i64(l, LOWER_MAX_BYTES));
-        refuse(c, over);
-        totals[which] = l_select(l, over, l_i64(l, 0), total);
+        else
+            put(c, out, b->id, take(c, &totals[which], bytes));
+    }
+    for (size_t i = 0; i < k->bufs.n; i++) {
+        if (c->scratch[i])
+            put(c, out, k->bufs.n + LOW_TOTALS + i,
+                take(c, &totals[LOW_PREPARED], bytes_of(c, k->bufs.v[i])));
     }
     for (int i = 0; i < LOW_TOTALS; i++)
         put(c, out, k->bufs.n + (size_t)i, totals[i]);
@@ -79,8 +107,9 @@ void lower_sizes(low *c)
         l_function(l, arena_printf(c->a, c->k->rows ? "%s.steps.sizes" : "%s.sizes", c->f->symbol),
                    l->i32, args, 2, LLVMInternalLinkage);
     l_attr(l, c->sizes, LLVMAttributeFunctionIndex, "noinline");
-    l_noalias(l, c->sizes, 0, true);
-    l_noalias(l, c->sizes, 1, false);
+    l_attr(l, c->sizes, LLVMAttributeFunctionIndex, "optsize");
+    l_noalias(l, c->sizes, 0, true, false);
+    l_noalias(l, c->sizes, 1, false, false);
     LLVMValueRef bad = l_i1(l, false);
     c->bad = &bad;
     low_load_symbols(c, LLVMGetParam(c->sizes, 0));

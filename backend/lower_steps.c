@@ -9,6 +9,8 @@
  * for ptr params[m]    the params struct */
 #include "backend/lower.h"
 
+#include <string.h>
+
 enum { HEAD_POS, HEAD_PREPARED, HEAD_DIMS }; /* words of 8 bytes */
 
 static int64_t head_params(const low *c)
@@ -42,9 +44,11 @@ static void copy_dims(const low *c, LLVMValueRef from, LLVMValueRef to)
     l_store(l, l_i64(l, 0), word(l, to, n), 8);
 }
 
-static LLVMValueRef dims_block(const low *c)
+LLVMValueRef low_copy_dims(const low *c, LLVMValueRef dim_struct)
 {
-    return l_alloca(c->l, LLVMArrayType2(c->l->i64, low_n_symbols(c->k)), "dims");
+    LLVMValueRef copy = l_alloca(c->l, LLVMArrayType2(c->l->i64, low_n_symbols(c->k)), "dims");
+    copy_dims(c, dim_struct, copy);
+    return copy;
 }
 
 /* i32 NAME.steps.totals(dims, out): the totals of the sizes function, the head counted in. */
@@ -55,9 +59,8 @@ static void build_totals(low *c)
     c->totals = l_function(l, arena_printf(c->a, "%s.steps.totals", c->f->symbol), l->i32, args, 2,
                            LLVMInternalLinkage);
     l_attr(l, c->totals, LLVMAttributeFunctionIndex, "noinline");
-    LLVMValueRef dims = dims_block(c), block = low_sizes_block(c);
+    LLVMValueRef dims = low_copy_dims(c, LLVMGetParam(c->totals, 0)), block = low_sizes_block(c);
     LLVMValueRef out = LLVMGetParam(c->totals, 1);
-    copy_dims(c, LLVMGetParam(c->totals, 0), dims);
     LLVMValueRef status = low_call_sizes(c, dims, block);
     for (int i = 0; i < LOW_TOTALS; i++) {
         LLVMValueRef n = low_total(c, block, i);
@@ -84,14 +87,6 @@ static void build_state(low *c)
     LLVMBuildRet(l->b, l_load(l, l->i64, word(l, totals, LOW_STATES), 8));
 }
 
-static void check_workspace(low *c, LLVMValueRef sizes, LLVMValueRef workspace)
-{
-    lb *l = c->l;
-    LLVMValueRef size = low_total(c, sizes, LOW_WORKSPACE);
-    if (c->n_temps > 0)
-        low_check_block(l, workspace, l_icmp(l, LLVMIntNE, size, l_i64(l, 0)));
-}
-
 static void check_tables(const low *c, const LLVMValueRef *tables)
 {
     const lb *l = c->l;
@@ -107,10 +102,10 @@ static void check_pointers(low *c, LLVMValueRef *tables, LLVMValueRef sizes)
     lb *l = c->l;
     if (c->f->n_bufs == 0)
         return;
-    LLVMValueRef records = lower_check_records(c);
-    low_return_status(l, low_check_pointers(c, tables, sizes, records, false));
+    low_records records = lower_check_records(c, false);
+    low_return_status(l, low_check_pointers(c, tables, sizes, &records, false));
     if (c->f->n_slots[ATTN_OUTPUT] > 0)
-        low_return_status(l, low_check_pointers(c, tables, sizes, records, true));
+        low_return_status(l, low_check_pointers(c, tables, sizes, &records, true));
 }
 
 /* attn_status NAME_begin(dims, params, prepared, inputs, state, workspace, exec) */
@@ -123,20 +118,20 @@ static void build_begin(low *c)
         types[i] = l->ptr;
     LLVMValueRef fn = low_entry(c, "_begin", l->i32, types, N);
     LLVMValueRef dims = LLVMGetParam(fn, DIMS), state = LLVMGetParam(fn, STATE);
-    low_call call = {.dims = dims_block(c),
-                     .tables = {[ATTN_INPUT] = LLVMGetParam(fn, INPUTS),
+    low_call call = {.tables = {[ATTN_INPUT] = LLVMGetParam(fn, INPUTS),
                                 [ATTN_PARAM] = LLVMGetParam(fn, PARAMS),
                                 [ATTN_OUTPUT] = LLVMConstNull(l->ptr)},
                      .sizes = low_sizes_block(c),
-                     .workspace = LLVMGetParam(fn, WORKSPACE)};
+                     .workspace = LLVMGetParam(fn, WORKSPACE),
+                     .exec = LLVMGetParam(fn, EXEC)};
     if (c->k->symbols.n > 0)
         low_return_if(l, is_null(l, dims), l_i32(l, ATTN_NULL));
     check_tables(c, call.tables);
-    copy_dims(c, dims, call.dims);
+    call.dims = low_copy_dims(c, dims);
     low_return_status(l, low_call_sizes(c, call.dims, call.sizes));
     check_pointers(c, call.tables, call.sizes);
-    check_workspace(c, call.sizes, call.workspace);
     low_check_block(l, state, l_i1(l, true));
+    low_take_blocks(c, &call, LLVMGetParam(fn, PREPARED));
 
     l_store(l, l_i64(l, 0), word(l, state, HEAD_POS), 8);
     l_store(l, LLVMGetParam(fn, PREPARED), word(l, state, HEAD_PREPARED), 8);
@@ -164,7 +159,8 @@ static void build_step(low *c)
                                 [ATTN_PARAM] = word(l, state, head_params(c)),
                                 [ATTN_OUTPUT] = LLVMGetParam(fn, OUTPUTS)},
                      .sizes = low_sizes_block(c),
-                     .workspace = LLVMGetParam(fn, WORKSPACE)};
+                     .workspace = LLVMGetParam(fn, WORKSPACE),
+                     .exec = LLVMGetParam(fn, EXEC)};
     low_check_block(l, state, l_i1(l, true));
     low_return_if(l, l_icmp(l, LLVMIntSLT, rows, l_i64(l, 0)), l_i32(l, ATTN_DIM));
     low_return_if(l, l_icmp(l, LLVMIntEQ, rows, l_i64(l, 0)), l_i32(l, ATTN_OK));
@@ -177,7 +173,7 @@ static void build_step(low *c)
     l_store(l, rows, word(l, call.dims, (int64_t)c->k->symbols.n), 8);
     low_return_status(l, low_call_sizes(c, call.dims, call.sizes));
     check_pointers(c, call.tables, call.sizes);
-    check_workspace(c, call.sizes, call.workspace);
+    low_take_blocks(c, &call, l_load(l, l->ptr, word(l, state, HEAD_PREPARED), 8));
 
     call.states = l_gep(l, l->i8, state, l_i64(l, head_bytes(c)));
     LLVMValueRef status = low_call_body(c, &call);
@@ -186,17 +182,44 @@ static void build_step(low *c)
     LLVMBuildRet(l->b, status);
 }
 
-low *lower_steps(lb *l, const kernel *k)
+/* What a kernel prepares, as text. */
+static const char *prepared_text(const low *c)
+{
+    arena *a = c->a;
+    const kernel *k = c->k;
+    kernel part = *k;
+    memset(&part.body, 0, sizeof part.body);
+    memset(&part.step, 0, sizeof part.step);
+    memset(&part.bufs, 0, sizeof part.bufs);
+    memset(&part.checks, 0, sizeof part.checks);
+    part.name = "";
+    part.rows = NULL;
+    for (size_t i = 0; i < k->bufs.n; i++) {
+        kbuf *b = k->bufs.v[i];
+        if (b->role == KB_PARAM || b->role == KB_PREPARED || c->scratch[b->id])
+            vec_push(a, &part.bufs, b);
+    }
+    strbuf out = {.a = a};
+    kernel_print(&part, &out);
+    return sb_text(&out);
+}
+
+/* Mostly both prepare the same, and one block serves both. */
+static bool prepares_as(const low *x, const low *y)
+{
+    return strcmp(prepared_text(x), prepared_text(y)) == 0;
+}
+
+low *lower_steps(lb *l, const kernel *k, const low *of)
 {
     low *c = ARENA_NEW(l->a, low);
-    *c = (low){.l = l, .a = l->a, .k = k};
-    for (size_t i = 0; i < k->bufs.n; i++)
-        c->n_temps += k->bufs.v[i]->role > KB_STATE;
-    low_collect_dims(c);
+    *c = low_new(l, k);
     c->f = iface_of_part(l->a, k, PART_BEGIN);
     lower_sizes(c);
     build_totals(c);
     build_state(c);
+    lower_prepare(c);
+    c->shares = c->prepare && prepares_as(c, of);
     lower_body(c);
     build_begin(c);
     c->f = iface_of_part(l->a, k, PART_STEP);

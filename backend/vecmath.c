@@ -51,12 +51,15 @@ static LLVMValueRef declare_libm(lb *l, const char *name, unsigned n)
     return fn;
 }
 
-static LLVMValueRef build_f32(lb *l, const row *r)
+static LLVMValueRef f32_function(lb *l, const row *r, unsigned lanes)
 {
+    const char *name = arena_printf(l->a, "attn.%s.f32x%u", r->name, lanes);
+    LLVMValueRef known = LLVMGetNamedFunction(l->mod, name);
+    if (known)
+        return known;
     LLVMBasicBlockRef here = l_here(l);
-    LLVMTypeRef args[] = {l->f32, l->f32};
-    LLVMValueRef fn = l_function(l, arena_printf(l->a, "attn.%s.f32", r->name), l->f32, args, r->n,
-                                 LLVMInternalLinkage);
+    LLVMTypeRef ty = l_wide(l->f32, lanes), args[] = {ty, ty};
+    LLVMValueRef fn = l_function(l, name, ty, args, r->n, LLVMInternalLinkage);
     l_attr(l, fn, LLVMAttributeFunctionIndex, "alwaysinline");
     LLVMValueRef x[] = {LLVMGetParam(fn, 0), r->n > 1 ? LLVMGetParam(fn, 1) : NULL};
     LLVMBuildRet(l->b, r->f32(l, x));
@@ -64,20 +67,35 @@ static LLVMValueRef build_f32(lb *l, const row *r)
     return fn;
 }
 
+/* Lane by lane: libm knows one number at a time. */
+static LLVMValueRef call_libm(lb *l, const row *r, LLVMValueRef *x)
+{
+    LLVMValueRef fn = declare_libm(l, r->libm, r->n), args[2];
+    unsigned lanes = l_lanes(x[0]);
+    if (lanes == 1)
+        return l_call(l, fn, x, r->n);
+    LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(x[0]));
+    for (unsigned i = 0; i < lanes; i++) {
+        for (unsigned j = 0; j < r->n; j++)
+            args[j] = l_lane(l, x[j], i);
+        all = LLVMBuildInsertElement(l->b, all, l_call(l, fn, args, r->n), l_i32(l, i), "");
+    }
+    return all;
+}
+
 LLVMValueRef vecmath(lb *l, op_id op, LLVMValueRef *x)
 {
     const row *r = &rows[op];
     if (!r->name)
         ice("%s is no function of vecmath", op_table[op].text);
-    bool wide = LLVMTypeOf(x[0]) == l->f64;
+    if (r->n > 1)
+        l_match(l, &x[0], &x[1]);
+    bool wide = l_scalar_type(x[0]) == l->f64;
     if (op == OP_sigmoid && wide) { /* 1 / (1 + e^-x); e^-x = inf gives 0 */
         LLVMValueRef m = l_neg(l, x[0]), one = l_real(l->f64, 1);
         return l_bin(l, LLVMFDiv, one, l_bin(l, LLVMFAdd, one, vecmath(l, OP_exp, &m)));
     }
-    LLVMValueRef *fn = &l->math[wide][op];
-    if (!*fn)
-        *fn = wide ? declare_libm(l, r->libm, r->n) : build_f32(l, r);
-    return l_call(l, *fn, x, r->n);
+    return wide ? call_libm(l, r, x) : l_call(l, f32_function(l, r, l_lanes(x[0])), x, r->n);
 }
 
 /* Small whole powers are products, so that x^2 is exactly x * x; x^0.5 is a square root. */
@@ -108,6 +126,9 @@ LLVMValueRef vecmath_pow_const(lb *l, LLVMValueRef x, double y)
 
 LLVMValueRef vm_fma(const lb *l, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
 {
+    l_match(l, &x, &y);
+    l_match(l, &x, &z);
+    l_match(l, &x, &y);
     LLVMValueRef args[] = {x, y, z};
     return l_intrinsic(l, "llvm.fmuladd", LLVMTypeOf(x), args, 3);
 }
@@ -127,12 +148,12 @@ LLVMValueRef vm_poly(const lb *l, LLVMValueRef x, const double *c, unsigned n)
 
 LLVMValueRef vm_bits(const lb *l, LLVMValueRef x)
 {
-    return l_cast(l, LLVMBitCast, x, LLVMTypeOf(x) == l->f64 ? l->i64 : l->i32);
+    return l_cast(l, LLVMBitCast, x, l_scalar_type(x) == l->f64 ? l->i64 : l->i32);
 }
 
 LLVMValueRef vm_unbits(const lb *l, LLVMValueRef x)
 {
-    return l_cast(l, LLVMBitCast, x, LLVMTypeOf(x) == l->i64 ? l->f64 : l->f32);
+    return l_cast(l, LLVMBitCast, x, l_scalar_type(x) == l->i64 ? l->f64 : l->f32);
 }
 
 LLVMValueRef vm_abs(const lb *l, LLVMValueRef x)
@@ -155,7 +176,7 @@ LLVMValueRef vm_cmp(const lb *l, LLVMRealPredicate p, LLVMValueRef x, double c)
  */
 vm_nearest vm_round(const lb *l, LLVMValueRef x, double scale)
 {
-    LLVMValueRef magic = vm_const(x, LLVMTypeOf(x) == l->f64 ? 0x1.8p52 : 0x1.8p23);
+    LLVMValueRef magic = vm_const(x, l_scalar_type(x) == l->f64 ? 0x1.8p52 : 0x1.8p23);
     LLVMValueRef sum =
         scale == 1 ? l_bin(l, LLVMFAdd, x, magic) : vm_fma(l, x, vm_const(x, scale), magic);
     return (vm_nearest){l_bin(l, LLVMFSub, sum, magic),

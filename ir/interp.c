@@ -96,13 +96,19 @@ static void run_stmt(machine *m, stmt *s)
     tensor_alloc(m, s->out);
     if (v->op == OP_join) {
         run_join(m, s);
-    } else if (OP_HAS(v->op, T_NORM)) {
+    } else if (OP_HAS(v->op, T_NORM) || v->op == OP_online) {
         fold f = {.kind = FOLD_ASSIGN, .live = own(m, s->out->n, 1)};
         run_plan(m, s, s->plans, f);
-        run_norm(m, v, s->out, f.live);
+        if (v->op == OP_online)
+            run_online(m, v, s->out, f.live);
+        else
+            run_norm(m, v, v->op, s->out, f.live);
         disown(m, f.live);
     } else {
-        int kind = v->op == OP_reduce ? v->kind : v->op == OP_contract ? (int)RED_sum : FOLD_ASSIGN;
+        int kind = v->op == OP_reduce     ? v->kind
+                   : v->op == OP_contract ? (int)RED_sum
+                   : v->op == OP_part     ? part_fold(v)
+                                          : FOLD_ASSIGN;
         run_plan(m, s, s->plans, (fold){.kind = kind});
     }
 }

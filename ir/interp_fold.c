@@ -16,7 +16,8 @@ typedef struct acc {
 static acc start(int kind)
 {
     acc c = {0};
-    c.f = kind == RED_prod ? 1 : kind == RED_max || kind == RED_logsumexp ? -INFINITY : 0;
+    bool largest = kind == RED_max || kind == RED_logsumexp || kind == FOLD_EXP_SUM;
+    c.f = kind == RED_prod ? 1 : largest ? -INFINITY : 0;
     c.f = kind == RED_min ? INFINITY : c.f;
     c.i = kind == RED_prod || kind == RED_all;
     return c;
@@ -40,6 +41,10 @@ static void add_real(acc *c, int kind, double x, int64_t at)
     case RED_min:
         c->f = isnan(x) || isnan(c->f) ? (double)NAN : x < c->f ? x : c->f;
         break;
+    case FOLD_MASS:
+        c->f += x == -INFINITY ? 0 : x;
+        break;
+    case FOLD_EXP_SUM:
     case RED_logsumexp: /* s times e^f so far */
         if (isnan(x) || isnan(c->f) || c->f == INFINITY) {
             c->f = isnan(x) ? x : c->f;
@@ -104,6 +109,8 @@ static void store(machine *m, const fold *f, const acc *c, int64_t at)
         double x = c->f;
         if (f->kind == RED_logsumexp && x > -INFINITY && x < INFINITY)
             x += log(c->s);
+        if (f->kind == FOLD_EXP_SUM)
+            x = isnan(x) || x == INFINITY ? (double)NAN : c->s;
         t->f[at] = x;
     } else {
         t->i[at] = arg ? c->at : c->i;
@@ -330,7 +337,7 @@ static int64_t *offsets(machine *m, const tensor *t, const uint32_t *axes, uint3
     return off;
 }
 
-void run_norm(machine *m, const value *v, tensor *t, const unsigned char *live)
+void run_norm(machine *m, const value *v, op_id op, tensor *t, const unsigned char *live)
 {
     if (t->n == 0)
         return;
@@ -349,7 +356,7 @@ void run_norm(machine *m, const value *v, tensor *t, const unsigned char *live)
     int64_t *group = offsets(m, t, axes, n_outer, &n_groups);
     int64_t *off = offsets(m, t, axes + n_outer, n_bound, &n);
     for (size_t k = 0; k < n_groups; k++)
-        normalise(v->op, t, live, group[k], off, n);
+        normalise(op, t, live, group[k], off, n);
     disown(m, group);
     disown(m, off);
     disown(m, axes);

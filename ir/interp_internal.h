@@ -134,6 +134,13 @@ void make_blocks(machine *m);
 void make_plan(machine *m, plan *p, const value *root, const value *where, const block *in,
                const ix *const *free, uint32_t n_free, const ix *const *bound, uint32_t n_bound);
 
+/* The pieces of make_plan, for plans of another form. add_product: op over two values that is none
+ * of its own. */
+void open_plan(machine *m, plan *p, const block *in, const ix *const *free, uint32_t n_free,
+               const ix *const *bound, uint32_t n_bound);
+int add_node(machine *m, plan *p, const value *v);
+int add_product(machine *m, plan *p, op_id op, const value *v, const value *a, const value *b);
+
 /* interp_row.c: computes all nodes for n elements of the row from r0 on. */
 void run_nodes(machine *m, plan *p, int64_t r0, size_t n);
 
@@ -156,7 +163,11 @@ void run_elem(op_id op, bool real_args, row_call *c);
 /* interp_fold.c: runs a plan and folds its bound indices into `out`, whose element for the free
  * ones is at base + their values times their strides. FOLD_ASSIGN: no bound index. live (or NULL):
  * 1 where `where` holds, laid out as out. */
-enum { FOLD_ASSIGN = RED_COUNT };
+enum {
+    FOLD_ASSIGN = RED_COUNT,
+    FOLD_EXP_SUM, /* the sum of e^(x - max x), 0 over nothing: an online softmax's */
+    FOLD_MASS,    /* the sum of what is not -inf: an online normalize's */
+};
 typedef struct fold {
     int kind;
     tensor *out;
@@ -166,6 +177,14 @@ typedef struct fold {
     bool clear_bad; /* rows written before are forgotten */
 } fold;
 void run_fold(machine *m, plan *p, const fold *f);
-void run_norm(machine *m, const value *v, tensor *t, const unsigned char *live);
+void run_norm(machine *m, const value *v, op_id op, tensor *t, const unsigned char *live);
+
+/* interp_online.c: online ops by their definition: the tensor of one holds its weights, its parts
+ * are sums with them. */
+tensor *online_tensor(machine *m, const value *v);
+void plan_online(machine *m, plan *p, const value *v, const block *in);
+void plan_part(machine *m, plan *p, const value *v, const block *in);
+void run_online(machine *m, const value *v, tensor *t, const unsigned char *live);
+int part_fold(const value *v);
 
 #endif

@@ -30,8 +30,6 @@ static bool is_view(const machine *m, const value *v, const tensor *base)
     return true;
 }
 
-static int add_node(machine *m, plan *p, const value *v);
-
 static void make_const(machine *m, node *x, const value *v)
 {
     x->kind = NODE_CONST;
@@ -100,7 +98,8 @@ static int add_node_of(machine *m, plan *p, const value *v, bool top)
 {
     if (m->stamp[v->id] == m->stamps)
         return (int)m->node_of[v->id];
-    node x = {.op = v->op, .v = v, .real = is_real(v), .where = -1};
+    bool real = is_real(v) || v->op == OP_online;
+    node x = {.op = v->op, .v = v, .real = real, .where = -1};
     if (v->op == OP_index) {
         x.kind = NODE_INDEX;
         x.varies = is_row(p, v->ix[0]);
@@ -120,7 +119,7 @@ static int add_node_of(machine *m, plan *p, const value *v, bool top)
     return k;
 }
 
-static int add_node(machine *m, plan *p, const value *v)
+int add_node(machine *m, plan *p, const value *v)
 {
     return add_node_of(m, p, v, false);
 }
@@ -143,13 +142,20 @@ static void make_space(machine *m, plan *p, const block *in, const ix *const *fr
     }
 }
 
-/* The product under a contraction, which is no value of its own. */
-static int add_product(machine *m, plan *p, const value *v)
+void open_plan(machine *m, plan *p, const block *in, const ix *const *free, uint32_t n_free,
+               const ix *const *bound, uint32_t n_bound)
 {
-    node x = {.kind = NODE_ELEM, .op = OP_mul, .v = v, .real = true, .n_args = 2, .where = -1};
+    m->stamps++;
+    make_space(m, p, in, free, n_free, bound, n_bound);
+}
+
+/* The product under a contraction or a weighted sum, which is no value of its own. */
+int add_product(machine *m, plan *p, op_id op, const value *v, const value *a, const value *b)
+{
+    node x = {.kind = NODE_ELEM, .op = op, .v = v, .real = true, .n_args = 2, .where = -1};
     x.args = ARENA_ARRAY(m->scratch, uint32_t, 2);
     for (uint32_t k = 0; k < 2; k++) {
-        x.args[k] = (uint32_t)add_node(m, p, v->args[k]);
+        x.args[k] = (uint32_t)add_node(m, p, k ? b : a);
         x.varies = x.varies || p->nodes[x.args[k]].varies;
     }
     return append_node(m, p, &x);
@@ -158,8 +164,7 @@ static int add_product(machine *m, plan *p, const value *v)
 void make_plan(machine *m, plan *p, const value *root, const value *where, const block *in,
                const ix *const *free, uint32_t n_free, const ix *const *bound, uint32_t n_bound)
 {
-    m->stamps++;
-    make_space(m, p, in, free, n_free, bound, n_bound);
+    open_plan(m, p, in, free, n_free, bound, n_bound);
     p->root = add_node(m, p, root);
     p->where = where ? add_node(m, p, where) : -1;
 }
@@ -168,9 +173,9 @@ void make_plan(machine *m, plan *p, const value *root, const value *where, const
 static void make_own_plan(machine *m, plan *p, const value *v, const block *in)
 {
     bool product = v->op == OP_contract;
-    m->stamps++;
-    make_space(m, p, in, v->ix, v->n_ix, v->bound, v->n_bound);
-    p->root = product ? add_product(m, p, v) : add_node_of(m, p, v, true);
+    open_plan(m, p, in, v->ix, v->n_ix, v->bound, v->n_bound);
+    p->root =
+        product ? add_product(m, p, OP_mul, v, v->args[0], v->args[1]) : add_node_of(m, p, v, true);
     p->where = product && v->where ? add_node(m, p, v->where) : -1;
 }
 
@@ -260,8 +265,8 @@ void make_tensors(machine *m)
             m->of[v->id] = m->of[v->args[0]->args[v->kind]->args[0]->id];
             continue;
         }
-        tensor *t = ARENA_NEW(m->scratch, tensor);
-        t->v = v;
+        tensor *t = v->op == OP_online ? online_tensor(m, v) : ARENA_NEW(m->scratch, tensor);
+        t->v = v->op == OP_online ? t->v : v;
         t->home = v->op == OP_history ? b->parent : b;
         tensor_layout(m, t, t->home->fixed);
         m->of[v->id] = t;
@@ -322,6 +327,10 @@ static void plan_stmt(machine *m, stmt *s, const block *b)
         for (uint32_t k = 0; k < h->n_ix; k++)
             all[k] = h->ix[k] == h->bound[0] ? v->bound[0] : h->ix[k];
         make_plan(m, p, v->args[1], NULL, b, all, h->n_ix, NULL, 0);
+    } else if (v->op == OP_online) {
+        plan_online(m, p, v, b);
+    } else if (v->op == OP_part) {
+        plan_part(m, p, v, b);
     } else if (OP_HAS(v->op, T_NORM)) {
         make_plan(m, p, v->args[0], v->where, b, v->ix, v->n_ix, NULL, 0);
     } else if (v->op == OP_reduce) {
@@ -362,7 +371,8 @@ static void find_last_uses(machine *m)
     for (size_t i = 0; i < m->live.n; i++) {
         const value *v = m->live.v[i];
         tensor *t = m->of[v->id];
-        if (t && t->v == v && !m->is_virtual[v->id] && v->op != OP_input && v->op != OP_param &&
+        bool own = t && (t->v == v || v->op == OP_online);
+        if (own && !m->is_virtual[v->id] && v->op != OP_input && v->op != OP_param &&
             t->last < t->home->s.n)
             vec_push(m->scratch, &t->home->s.v[t->last].done, t);
     }

@@ -11,6 +11,11 @@ const pass_info pass_table[] = {
 #include "passes/passes.def"
 #undef PASS
 };
+const rule_info rule_table[RULE_COUNT] = {
+#define RULE(pass, id, meaning) [RULE_##pass##_##id] = {#pass, #id, meaning},
+#include "passes/rules.def"
+#undef RULE
+};
 const size_t pass_count = sizeof pass_table / sizeof pass_table[0];
 
 typedef struct pipeline {
@@ -75,17 +80,67 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* As it is now. Values never change, so this is cheap, and whatever a pass does to the graph, it
+ * can be printed afterwards. */
+static graph state_of(const graph *g, arena *a)
+{
+    graph s = *g;
+    s.inputs.v = arena_copy(a, g->inputs.v, g->inputs.n * sizeof *g->inputs.v);
+    s.params.v = arena_copy(a, g->params.v, g->params.n * sizeof *g->params.v);
+    s.results.v = arena_copy(a, g->results.v, g->results.n * sizeof *g->results.v);
+    s.checks.v = arena_copy(a, g->checks.v, g->checks.n * sizeof *g->checks.v);
+    return s;
+}
+
+typedef struct pass_run {
+    pipeline *p;
+    pass_ctx pc;
+    graph before;
+    double seconds;
+} pass_run;
+
+/* Whether a test wants this pass to fail in that way. */
+static bool sabotaged(const pass_run *r, const char *way)
+{
+    const char *s = r->p->o->sabotage;
+    size_t n = strlen(way);
+    return s && strncmp(s, way, n) == 0 && strcmp(s + n, r->p->current->name) == 0;
+}
+
+static void run_and_verify(void *ctx)
+{
+    pass_run *r = ctx;
+    pipeline *p = r->p;
+    double start = now();
+    p->ok = p->current->run(&r->pc);
+    r->seconds = now() - start;
+    if (sabotaged(r, "ice:"))
+        ice("pass %s fails, as the test wants it", p->current->name);
+    if (!p->ok || !p->o->verify)
+        return;
+    if (sabotaged(r, "verify:") && p->g->results.n) /* two of one name */
+        vec_push(p->g->a, &p->g->results, p->g->results.v[0]);
+    p->ok = graph_verify(p->g, p->ds, arena_printf(r->pc.scratch, "after %s", p->current->name));
+    if (!p->ok && p->o->failed)
+        p->o->failed(p->o->ctx, p->current, &r->before);
+}
+
+static void say_before(void *ctx)
+{
+    const pass_run *r = ctx;
+    if (r->p->o->failed)
+        r->p->o->failed(r->p->o->ctx, r->p->current, &r->before);
+}
+
 static void run_one(void *ctx, arena *scratch)
 {
     pipeline *p = ctx;
-    pass_ctx pc = {.g = p->g, .diag = p->ds, .scratch = scratch};
-    double start = now();
-    p->ok = p->current->run(&pc);
-    double seconds = now() - start;
-    if (p->ok && p->o->verify)
-        p->ok = graph_verify(p->g, p->ds, arena_printf(scratch, "after %s", p->current->name));
+    pass_run r = {.p = p,
+                  .pc = {.g = p->g, .diag = p->ds, .scratch = scratch, .hits = p->o->hits},
+                  .before = state_of(p->g, scratch)};
+    with_last_words(arena_mem(p->g->a), run_and_verify, say_before, &r);
     if (p->ok && p->o->after)
-        p->o->after(p->o->ctx, p->current, p->g, pc.changed, seconds);
+        p->o->after(p->o->ctx, p->current, p->g, r.pc.changed, r.seconds);
 }
 
 static void run_all(void *ctx, arena *scratch)

@@ -6,6 +6,17 @@
 #include "ir/kernel/kernel.h"
 #include "ir/kernel/shape.h"
 
+typedef enum rule_id {
+#define RULE(pass, id, meaning) RULE_##pass##_##id,
+#include "passes/rules.def"
+#undef RULE
+    RULE_COUNT
+} rule_id;
+typedef struct rule_info {
+    const char *pass, *name, *meaning;
+} rule_info;
+extern const rule_info rule_table[RULE_COUNT];
+
 /* Passes over the graph, in the order of passes.def. Each is one file with one public function
  * `bool pass_<id>(pass_ctx *)`, false only after reporting to diag. */
 typedef struct pass_ctx {
@@ -13,7 +24,21 @@ typedef struct pass_ctx {
     diags *diag;
     arena *scratch; /* freed after the pass */
     bool changed;   /* set by the pass */
+    uint32_t *hits; /* by rule_id: how often it was applied; NULL: nobody asks */
 } pass_ctx;
+
+static inline void rule_hit(const pass_ctx *pc, rule_id r)
+{
+    if (pc->hits)
+        pc->hits[r]++;
+}
+/* `made` is what the rule makes of v: v itself where it does not apply. */
+static inline value *rule_made(const pass_ctx *pc, rule_id r, const value *v, value *made)
+{
+    if (made != v)
+        rule_hit(pc, r);
+    return made;
+}
 
 enum { PASS_OPTIONAL = 1 << 0 }; /* the result is right without it; counts for --pass-limit */
 
@@ -36,6 +61,11 @@ typedef struct pass_options {
     long limit;             /* optional passes run at most; < 0: no limit */
     bool verify;            /* graph_verify after each */
     void (*after)(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds);
+    /* A pass ended in an internal error, or what it made breaks a rule: `before` is the graph as it
+     * was. The process may end behind it. */
+    void (*failed)(void *ctx, const pass_info *p, const graph *before);
+    uint32_t *hits;       /* RULE_COUNT counters that are added to; NULL: none */
+    const char *sabotage; /* tests: "ice:PASS" or "verify:PASS", how that pass fails; else NULL */
     void *ctx;
 } pass_options;
 

@@ -1,9 +1,10 @@
-/* schedule.c: graph to kernel: the plain schedule. Every stored value becomes one loop nest, in the
- * order of the graph; a recurrence becomes a loop over its steps around the nests of its region;
- * what is not stored is computed where it is used. Tiles, vectors and threads are no subject here.
+/* schedule.c: graph to kernel. Every stored value becomes one loop nest, in the order of the graph;
+ * a recurrence becomes a loop over its steps around the nests of its region; what is not stored is
+ * computed where it is used. Sums are made by tiles where that fits (schedule_sums.c), else the
+ * plain way; vectors, threads and shared memory are found in the finished kernel.
  *
- * require: a verified graph.  keep: its meaning, sums in index order.  give: a kernel that
- * kernel_verify accepts. */
+ * require: a verified graph.  keep: its meaning but for the order of sums, which sizes alone
+ * decide.  give: a kernel that kernel_verify accepts. */
 #include "ir/graph/scratch.h"
 #include "passes/schedule_internal.h"
 
@@ -23,7 +24,10 @@ static void emit_scan(sched *s, const value *v)
     }
     const ix *step = v->bound[0];
     kvar *t = kernel_var(s->k, step->name, DT_I64, false);
-    kstmt *loop = ks_for(s->k, s->at, t, kx_int(s->k, 0), kx_dim(s->k, step->extent), KL_SEQ);
+    kblock aside = {0}; /* until it is known what stands before the loop */
+    kstmt *loop = ks_for(s->k, &aside, t, kx_int(s->k, 0), kx_dim(s->k, step->extent), KL_SEQ);
+    before b = {.block = s->at, .steps = s->steps, .home = s->home[v->id]};
+    vec_push(s->scratch, &s->before, b);
     loop->down = v->kind == 1;
     loop->note = note_of(s, v);
     const binding *outer = s->steps;
@@ -34,7 +38,9 @@ static void emit_scan(sched *s, const value *v)
     emit_region(s, v->scan + 1);
     scope_close(s, o);
     s->steps = outer;
+    s->before.n--;
     s->nesting--;
+    vec_push(s->k->a, &s->at->s, loop);
 }
 
 static void put_value(sched *s, frame *f, void *ctx)
@@ -46,10 +52,14 @@ static void put_value(sched *s, frame *f, void *ctx)
 void emit_value(sched *s, const value *v)
 {
     const plan *p = &s->plan[v->id];
-    frame f = frame_here(s);
-    scope o = scope_open(s, s->at);
+    bool prepared = p->buf->role == KB_PREPARED, in_step = s->in_step;
+    frame f = prepared ? new_frame(s, NULL) : frame_here(s);
+    scope o = scope_open(s, prepared ? &s->k->prepare : s->at);
+    s->in_step = s->in_step && !prepared;
     if (OP_HAS(v->op, T_NORM)) {
         emit_norm(s, &f, v);
+    } else if (p->tiling) {
+        emit_tiling(s, &f, v);
     } else if (p->row_form) {
         emit_row_form(s, &f, v);
     } else {
@@ -59,6 +69,7 @@ void emit_value(sched *s, const value *v)
         n.note = note_of(s, v);
         run_nest(s, &f, &n);
     }
+    s->in_step = in_step;
     scope_close(s, o);
 }
 
@@ -121,7 +132,9 @@ void emit_region(sched *s, uint32_t home)
             emit_scan(s, v);
         else if (v->op == OP_append && !s->plan[v->id].done)
             emit_append(s, v);
-        else if (!OP_HAS(v->op, T_REGION) && s->plan[v->id].stored)
+        else if (v->op == OP_online)
+            emit_online(s, v);
+        else if (!OP_HAS(v->op, T_REGION) && v->op != OP_part && s->plan[v->id].stored)
             emit_value(s, v);
     }
 }
@@ -176,10 +189,16 @@ static void schedule_in(void *ctx, arena *scratch)
     emit_region(s, 0);
     if (s->step_scan) {
         emit_steps(s);
-        return;
+    } else {
+        for (size_t i = 0; i < s->g->results.n; i++)
+            emit_output(s, i);
     }
-    for (size_t i = 0; i < s->g->results.n; i++)
-        emit_output(s, i);
+    if (stays_plain(s))
+        return;
+    if (s->shape.vector_bytes > 0) {
+        share_temps(s->k, scratch);
+        mark_loops(s->k, scratch);
+    }
 }
 
 static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds)

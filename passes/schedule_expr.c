@@ -53,7 +53,7 @@ kstmt *open_if(sched *s, const kexpr *cond, scope *o)
     return st;
 }
 
-static void memorise(sched *s, const frame *f, const value *v, const kexpr *e)
+void memorise(sched *s, const frame *f, const value *v, const kexpr *e)
 {
     memo *m = ARENA_NEW(s->scratch, memo);
     *m = (memo){.frame = f->id, .e = e, .up = s->memos[v->id]};
@@ -297,6 +297,10 @@ const kexpr *sx_compute(sched *s, frame *f, const value *v)
 
 const kexpr *sx(sched *s, frame *f, const value *v)
 {
+    for (const memo *m = s->memos[v->id]; m; m = m->up) {
+        if (m->frame == f->id)
+            return m->e;
+    }
     if (is_leaf(v))
         return sx_leaf(s, f, v);
     const value *h = history_of(v);
@@ -304,10 +308,6 @@ const kexpr *sx(sched *s, frame *f, const value *v)
     if (p->stored) {
         ICE_UNLESS(p->buf && !p->inexact);
         return kx_load(s->k, p->buf, index_of(s, f, v, p));
-    }
-    for (const memo *m = s->memos[v->id]; m; m = m->up) {
-        if (m->frame == f->id)
-            return m->e;
     }
     const kexpr *e = sx_compute(s, f, v);
     if (s->plan[v->id].n_uses > 1 && s->plan[v->id].size > SMALL) {

@@ -8,7 +8,14 @@
  *   schedule_read.c    reads and joins
  *   schedule_loop.c    loop nests, predicates as bounds
  *   schedule_reduce.c  reductions and contractions
- *   schedule_norm.c    normalisers */
+ *   schedule_norm.c    normalisers
+ *   schedule_online.c  online ops, one row at a time
+ *   schedule_online_*  online ops by tiles (schedule_online_tile.h); few rows, many keys (_split)
+ *   schedule_sums.c    sums by tiles: which stored values are made so, and their loops
+ *   schedule_tile.c    one tile of a sum (schedule_tile.h)
+ *   schedule_panel.c   operands of tiles in memory by blocks of columns
+ *   schedule_place.c    the finished kernel: temps that share memory
+ *   schedule_lanes.c   the finished kernel: which loops run in vectors, which on threads */
 #ifndef ATTNC_PASSES_SCHEDULE_INTERNAL_H
 #define ATTNC_PASSES_SCHEDULE_INTERNAL_H
 
@@ -31,10 +38,13 @@ typedef struct plan {
     bool inexact; /* buf rounds: it must not be read back */
     bool
         row_form; /* reduce, contract: initialise a row, then add to it; the row is the last axis */
-    const kbuf *buf;       /* leaves, stored values and histories */
-    const ix *const *axes; /* the index that buf's axis stands for; buf->rank of them */
-    uint32_t ring;         /* a history of steps: buf holds the last `ring` rows; 0: all */
+    const struct tiling *tiling; /* stored: its sums are made by tiles; NULL: not so */
+    const kbuf *buf;             /* leaves, stored values and histories */
+    const ix *const *axes;       /* the index that buf's axis stands for; buf->rank of them */
+    uint32_t ring;               /* a history of steps: buf holds the last `ring` rows; 0: all */
     uint32_t ring_axis;
+
+    const value *weights; /* online: its part of that name, where that is asked for; else NULL */
 
     uint32_t n_uses;
     bool index_only; /* ints and bools made of indices, dims and constants */
@@ -48,6 +58,7 @@ typedef struct plan {
     bool many;        /* ... or several of them */
     bool under_read;  /* a read looks at it in place */
     bool same_space;  /* its users compute no element twice */
+    bool in_score;    /* of the size of an online op's weights: not to be stored for it */
     conjuncts need;   /* its users look at elements only where these hold */
 } plan;
 
@@ -91,6 +102,14 @@ typedef struct out { /* what an output holds, in terms of the indices bound wher
     bool done;     /* v is computed in the output's buffer */
 } out;
 
+/* What is made before a recurrence stands there: one for each recurrence around the code at hand.
+ */
+typedef struct before {
+    kblock *block;
+    const binding *steps; /* of the recurrences around that place */
+    uint32_t home;        /* the region it lies in (graph_homes) */
+} before;
+
 typedef struct sched {
     kernel *k;
     const graph *g;
@@ -121,13 +140,25 @@ typedef struct sched {
     const split *splits;
     unsigned copies; /* of the code at hand, made by splitting loops */
     const active *active;
-    const binding *steps; /* the steps of the recurrences around */
-    unsigned nesting;     /* of recurrences */
+    const binding *steps;             /* the steps of the recurrences around */
+    unsigned nesting;                 /* of recurrences */
+    VEC(before) before;               /* outermost first */
+    bool *weights;                    /* by value id: it could be computed in `prepare` */
+    const bool *weight_dims;          /* by symbol: params have it in their shape */
+    VEC(const struct panel *) panels; /* those made early, to be used again */
+    VEC(const kbuf *) tiles;          /* registers and tiles, to be used again */
     bool failed;
 } sched;
 
+static inline bool stays_plain(const sched *s) /* MACHINE_SHAPE_PLAIN */
+{
+    return s->shape.vector_bytes == 0;
+}
+
 /* --- plan, use --- */
 void plan_values(sched *s);
+/* All that x is computed from is there in `prepare`. */
+bool in_prepare(const sched *s, const value *x, unsigned *budget);
 void plan_uses(
     sched *s); /* part of plan_values: context, many, same_space, need; decides what is stored */
 const kbuf *output_buf(const sched *s, size_t result);
@@ -137,7 +168,9 @@ bool in_region_around(const sched *s, const value *v,
                       uint32_t home);         /* v's own, or one around it */
 bool is_cheap(const value *v, const plan *p); /* rather computed again than stored */
 void split_conjuncts(arena *a, const value *where, conjuncts *out);
-bool is_leaf(const value *v); /* no code of its own: constants, indices, inputs */
+bool is_leaf(const value *v);                /* no code of its own: constants, indices, inputs */
+bool checks(const sched *s, const value *v); /* it needs statements that may set a status */
+store_type temp_store(const sched *s, dtype dt);
 /* How v's memory goes with i: 0 not at all, 1 from one element to the next, 2 otherwise. */
 int stride_of(const sched *s, const value *v, const ix *i);
 /* How v's history is found: the history value itself, of append and result too. */
@@ -154,6 +187,7 @@ void fit_index(sched *s, const plan *p, const kexpr **index);
 
 /* --- expressions --- */
 frame new_frame(sched *s, const binding *env);
+void memorise(sched *s, const frame *f, const value *v, const kexpr *e); /* v is e in this scope */
 void bind(sched *s, frame *f, const ix *i, const kexpr *e);
 const kexpr *bound_value(const frame *f, const ix *i);       /* NULL: not bound */
 const kexpr *sx(sched *s, frame *f, const value *v);         /* the value at the bound indices */
@@ -192,14 +226,21 @@ typedef void nest_body(sched *s, frame *f, void *ctx);
 typedef struct nest {
     const ix *const *ix; /* outermost first; those bound already are skipped */
     uint32_t n;
-    conjuncts where[2];   /* the body runs only where all hold */
-    const value *body_of; /* joins that it computes in place split loops; NULL: none */
+    conjuncts where[2];           /* the body runs only where all hold */
+    const value *body_of;         /* joins that it computes in place split loops; NULL: none */
+    const struct tile_sum *known; /* ... but for those in its panels; NULL: none */
+    const kexpr *lo, *hi;         /* of the first loop, where it is one over a part; NULL: all */
     nest_body *body;
     void *ctx;
     const char *note;
 } nest;
 void run_nest(sched *s, frame *f, const nest *n);
 bool is_active(const sched *s, const frame *f, const value *conjunct);
+/* Whether conjunct c can be bounds of a loop over i, and the bounds that those of c make (each NULL
+ * where they say nothing). */
+bool is_bound_of(const value *c, const ix *i);
+void nest_bounds(sched *s, frame *f, const ix *i, const conjuncts *c, const kexpr **lo,
+                 const kexpr **hi);
 
 /* --- loop nests of stored values --- */
 void emit_region(sched *s, uint32_t home);
@@ -207,5 +248,39 @@ void emit_output(sched *s, size_t result); /* its copy, where it is not computed
 void emit_value(sched *s, const value *v);
 void emit_row_form(sched *s, frame *f, const value *v);
 void emit_norm(sched *s, frame *f, const value *v);
+
+/* One row of a normaliser: weights of the operand of v (its first) over the bound indices of v,
+ * into v's buffer. zeros: excluded elements are set, too. from: see schedule_norm.c; may be NULL.
+ */
+typedef struct norm_row {
+    const kvar *max; /* softmax: of the operand */
+    const kvar *sum; /* what was divided by, before 0 was replaced */
+} norm_row;
+norm_row sx_norm(sched *s, frame *f, const value *v, op_id op, const value *from, bool zeros);
+
+/* --- online ops --- */
+void emit_online(sched *s, const value *v);  /* all its parts */
+void place_online(sched *s, const value *v); /* its row of weights; parts have their buffers */
+/* The same for few rows and many keys, cut into parts; where code for other sizes goes. */
+kblock *emit_online_split(sched *s, const value *v, const value *const *parts, size_t n);
+/* One parallel loop over all of those indices, outside recurrences; false: there is none. */
+bool open_rows(sched *s, frame *f, const ix *const *ixs, uint32_t n, const char *note, scope *o);
+/* The same by tiles, for sizes of some tiles at least. False: not at all; else *otherwise is where
+ * code for smaller sizes goes, or NULL where there are none. */
+bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size_t n,
+                       kblock **otherwise);
+
+/* --- sums by tiles --- */
+/* Whether tiles may fit the sum v: asked before it is known what is stored. */
+bool may_tile(const sched *s, const value *v);
+/* Decides plan.tiling of a stored value: all its sums by tiles, or none. */
+void choose_tiling(sched *s, const value *v);
+const ix *tiling_column(const struct tiling *t);
+void emit_tiling(sched *s, frame *f, const value *v);
+
+/* Of the finished kernel: temps that are not in use at the same time share memory. */
+void share_temps(kernel *k, arena *scratch);
+/* Marks loops of the finished kernel as vector and parallel ones. */
+void mark_loops(kernel *k, arena *scratch);
 
 #endif

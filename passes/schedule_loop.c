@@ -1,7 +1,7 @@
 /* schedule_loop.c: loop nests. The predicate of a nest becomes tighter loop bounds where a conjunct
  * compares the loop's index with something independent of it, else an `if` as far out as its
  * indices allow. A loop over a joined axis becomes one loop for each part. */
-#include "passes/schedule_internal.h"
+#include "passes/schedule_tile.h"
 
 enum { MAX_JOINS = 16, SEARCH_BUDGET = 256, MAX_COPIES = 64 };
 
@@ -21,6 +21,10 @@ static void find_joins(const sched *s, walk *w, const value *v, const value *roo
 {
     if (w->budget == 0 || is_leaf(v) || (v != root && s->plan[history_of(v)->id].stored))
         return;
+    for (uint32_t i = 0; w->n->known && i < w->n->known->n_panels; i++) {
+        if (w->n->known->panels[i].v == v)
+            return;
+    }
     w->budget--;
     if (v->op != OP_join) {
         for (uint32_t i = 0; i < v->n_args && v->op != OP_read; i++)
@@ -126,6 +130,26 @@ static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
     return true;
 }
 
+bool is_bound_of(const value *c, const ix *i)
+{
+    if ((c->op != OP_le && c->op != OP_lt && c->op != OP_eq) || c->args[0]->dt != DT_I64)
+        return false;
+    return (is_index(c->args[0], i) && !value_has_ix(c->args[1], i)) ||
+           (is_index(c->args[1], i) && !value_has_ix(c->args[0], i));
+}
+
+void nest_bounds(sched *s, frame *f, const ix *i, const conjuncts *c, const kexpr **lo,
+                 const kexpr **hi)
+{
+    bounds b = {0};
+    for (uint32_t k = 0; k < c->n; k++) {
+        if (is_bound_of(c->v[k], i) && !tighten(s, f, i, c->v[k], &b))
+            ice("%s is bounded by what has no value here", i->name);
+    }
+    *lo = b.lo;
+    *hi = b.hi;
+}
+
 /* --- loops --- */
 
 static void one_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, bounds b)
@@ -184,6 +208,8 @@ static void loop_over(sched *s, frame *f, walk *w, uint32_t at, uint64_t done)
     const ix *i = w->n->ix[at];
     const value *j = NULL;
     bounds b = {0};
+    if (at == 0 && w->n->hi)
+        b = (bounds){.lo = w->n->lo, .hi = w->n->hi};
     for (uint32_t k = 0; k < w->n_c; k++) {
         if (!(done >> k & 1) && tighten(s, f, i, w->c[k], &b)) {
             done |= (uint64_t)1 << k;

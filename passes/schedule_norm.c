@@ -11,6 +11,9 @@
 
 typedef struct row {
     const value *v;
+    op_id op;
+    const value *from; /* whose joins split the loop that computes the operand */
+    kvar *max;         /* softmax */
     kvar *acc;         /* the maximum, then the sum */
     const kexpr *base; /* softmax: what is subtracted; at the end: the divisor */
     kvar *found;       /* hardmax: something is allowed, and where the maximum was */
@@ -28,9 +31,8 @@ static void pass(sched *s, frame *f, row *r, nest_body *body, bool all, const va
 {
     const plan *p = &s->plan[r->v->id];
     nest n = {.ix = p->axes, .n = p->buf->rank, .body_of = reads, .body = body, .ctx = r};
-    if (reads &&
-        r->v->op ==
-            OP_hardmax) { /* the first maximum is the first in the order of the bound indices */
+    if (reads && r->op == OP_hardmax) {
+        /* the first maximum is the first in the order of the bound indices */
         n.ix = r->v->bound;
         n.n = r->v->n_bound;
     }
@@ -72,7 +74,8 @@ static void softmax(sched *s, frame *f, row *r)
 {
     const kexpr *minus_inf = kx_real(s->k, -(double)INFINITY), *zero = kx_real(s->k, 0.0);
     r->acc = new_acc(s, minus_inf, "max");
-    pass(s, f, r, score, false, r->v);
+    pass(s, f, r, score, false, r->from);
+    r->max = r->acc;
     const kexpr *m = kx_var(s->k, r->acc);
     r->base = hold(s, k_select(s, k2(s, OP_eq, m, minus_inf), zero, m), "base");
     r->acc = new_acc(s, zero, "sum");
@@ -105,7 +108,7 @@ static void share(sched *s, frame *f, void *ctx)
 static void normalize(sched *s, frame *f, row *r)
 {
     r->acc = new_acc(s, kx_real(s->k, 0.0), "sum");
-    pass(s, f, r, part, false, r->v);
+    pass(s, f, r, part, false, r->from);
     pass(s, f, r, share, false, NULL);
 }
 
@@ -133,7 +136,7 @@ static void hardmax(sched *s, frame *f, row *r)
     r->where = ARENA_ARRAY(s->scratch, kvar *, v->n_bound);
     for (uint32_t i = 0; i < v->n_bound; i++)
         r->where[i] = new_acc(s, kx_int(s->k, 0), "at");
-    pass(s, f, r, find, false, r->v);
+    pass(s, f, r, find, false, r->from);
     scope o;
     open_if(s, kx_var(s->k, r->found), &o);
     for (uint32_t i = 0; i < v->n_bound; i++)
@@ -142,19 +145,26 @@ static void hardmax(sched *s, frame *f, row *r)
     scope_close(s, o);
 }
 
-static void row_body(sched *s, frame *f, void *ctx)
+norm_row sx_norm(sched *s, frame *f, const value *v, op_id op, const value *from, bool zeros)
 {
-    row r = {.v = ctx};
+    row r = {.v = v, .op = op, .from = from};
     const binding *env = f->env;
-    if (r.v->where)
+    if (v->where && zeros)
         pass(s, f, &r, excluded, true, NULL);
-    if (r.v->op == OP_softmax)
+    if (op == OP_softmax)
         softmax(s, f, &r);
-    else if (r.v->op == OP_hardmax)
+    else if (op == OP_hardmax)
         hardmax(s, f, &r);
     else
         normalize(s, f, &r);
     f->env = env;
+    return (norm_row){.max = r.max, .sum = r.acc};
+}
+
+static void row_body(sched *s, frame *f, void *ctx)
+{
+    const value *v = ctx;
+    sx_norm(s, f, v, v->op, v, true);
 }
 
 void emit_norm(sched *s, frame *f, const value *v)

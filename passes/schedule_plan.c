@@ -89,7 +89,7 @@ static void find_unsafe(sched *s, const value *v, plan *p)
 }
 
 /* Operations that need statements of their own: checks. */
-static bool checks(const sched *s, const value *v)
+bool checks(const sched *s, const value *v)
 {
     if (v->op == OP_idiv || v->op == OP_imod)
         return !range_divides(s->range, v);
@@ -98,13 +98,81 @@ static bool checks(const sched *s, const value *v)
     return OP_HAS(v->op, T_TRAP) && v->dt == DT_I64 && v->op != OP_read && !range_fits(s->range, v);
 }
 
+/* Operand x of v lacks an index that v's code runs over, and is too dear to be computed again for
+ * each of its elements: it will be stored. */
+static bool will_be_stored(const sched *s, const value *v, const value *x)
+{
+    if (is_leaf(x) || OP_HAS(x->op, T_REGION) || x->op == OP_join ||
+        (!OP_HAS(x->op, T_BINDS) && is_cheap(x, &s->plan[x->id])))
+        return false;
+    if (!OP_HAS(v->op, T_ELEM | T_BINDS))
+        return false;
+    for (uint32_t i = 0; i < v->n_ix; i++) {
+        if (!value_has_ix(x, v->ix[i]) && !is_step_of(s, v, v->ix[i]))
+            return true;
+    }
+    for (uint32_t i = 0; i < v->n_bound; i++) {
+        if (!value_has_ix(x, v->bound[i]))
+            return true;
+    }
+    return false;
+}
+
 static unsigned depth_of(const value *v, unsigned below)
 {
-    if (is_leaf(v) || OP_HAS(v->op, T_NORM | T_REGION))
+    if (is_leaf(v) || OP_HAS(v->op, T_NORM | T_REGION) || v->op == OP_online || v->op == OP_part)
         return 0;
     if (OP_HAS(v->op, T_BINDS))
         return below + 8; /* each is a loop: they nest less deep */
     return below + (v->op == OP_join ? 4 : 1);
+}
+
+/* Symbols in the shapes of params: what is made of params alone and as large can be kept by the
+ * host from one call to the next, whatever the sizes of the inputs. */
+static void find_weight_dims(sched *s)
+{
+    uint32_t n = dims_n_symbols(s->g->dims);
+    bool *of_params = ARENA_ARRAY(s->scratch, bool, n);
+    for (size_t i = 0; i < s->g->params.n; i++) {
+        const value *p = s->g->params.v[i];
+        for (uint32_t k = 0; k < n; k++) {
+            for (uint32_t a = 0; a < p->n_ix; a++)
+                of_params[k] =
+                    of_params[k] || dim_mentions(p->ix[a]->extent, dims_symbol(s->g->dims, k));
+        }
+    }
+    s->weight_dims = of_params;
+    s->weights = ARENA_ARRAY(s->scratch, bool, s->g->values.n);
+}
+
+static bool is_weight_dim(const sched *s, const dim *d)
+{
+    for (uint32_t k = 0; k < dims_n_symbols(s->g->dims); k++) {
+        if (!s->weight_dims[k] && dim_mentions(d, dims_symbol(s->g->dims, k)))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing but params, constants and their dims is in it, and it cannot fail. */
+static bool is_weight(const sched *s, const value *v)
+{
+    if (v->op == OP_input || v->op == OP_given || OP_HAS(v->op, T_REGION) || checks(s, v) ||
+        (v->op == OP_read && s->plan[v->id].unsafe) || (v->dim && !is_weight_dim(s, v->dim)))
+        return false;
+    for (uint32_t i = 0; i < v->n_ix; i++) {
+        if (!is_weight_dim(s, v->ix[i]->extent))
+            return false;
+    }
+    for (uint32_t i = 0; i < v->n_bound; i++) {
+        if (!is_weight_dim(s, v->bound[i]->extent))
+            return false;
+    }
+    for (uint32_t i = 0; i < v->n_args; i++) {
+        if (!s->weights[v->args[i]->id])
+            return false;
+    }
+    return !v->where || s->weights[v->where->id];
 }
 
 static void measure(sched *s, const value *v)
@@ -126,7 +194,7 @@ static void measure(sched *s, const value *v)
             cost += q->cost;
             p->costly = p->costly || (q->costly && same_indices(x, v));
         }
-        if (q->depth > depth)
+        if (q->depth > depth && !will_be_stored(s, v, x))
             depth = q->depth;
     }
     if (v->op == OP_read) {
@@ -142,8 +210,9 @@ static void measure(sched *s, const value *v)
     p->size = (uint16_t)(size < MAX_COST ? size : MAX_COST);
     p->cost = (uint16_t)(p->index_only ? 0 : cost < MAX_COST ? cost : MAX_COST);
     depth = depth_of(v, depth);
-    p->stored = depth >= DEEP || OP_HAS(v->op, T_NORM);
+    p->stored = depth >= DEEP || OP_HAS(v->op, T_NORM) || v->op == OP_online || v->op == OP_part;
     p->depth = (uint16_t)(p->stored ? 0 : depth);
+    s->weights[v->id] = is_weight(s, v);
 }
 
 /* --- strides --- */
@@ -206,6 +275,23 @@ int stride_of(const sched *s, const value *v, const ix *i)
 
 /* --- buffers --- */
 
+bool in_prepare(const sched *s, const value *x, unsigned *budget)
+{
+    const plan *p = &s->plan[x->id];
+    if (!s->weights[x->id] || *budget == 0)
+        return false;
+    (*budget)--;
+    if (is_leaf(x))
+        return true;
+    if (p->stored)
+        return p->buf && p->buf->role == KB_PREPARED;
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        if (!in_prepare(s, x->args[i], budget))
+            return false;
+    }
+    return !x->where || in_prepare(s, x->where, budget);
+}
+
 const kbuf *output_buf(const sched *s, size_t result)
 {
     return s->k->bufs.v[s->g->inputs.n + s->g->params.n + result];
@@ -216,7 +302,7 @@ static bool exact_store(const sched *s, store_type st)
     return st == ST_F64 || st == ST_I64 || st == ST_BOOL || (st == ST_F32 && s->k->real == DT_F32);
 }
 
-static store_type temp_store(const sched *s, dtype dt)
+store_type temp_store(const sched *s, dtype dt)
 {
     return dt == DT_I64 ? ST_I64 : dt == DT_BOOL ? ST_BOOL : s->k->real == DT_F32 ? ST_F32 : ST_F64;
 }
@@ -287,8 +373,8 @@ static plan *place_in(sched *s, const value *v, const kbuf *buf, const ix *const
         return NULL;
     if (!covers(s, v, axes, buf->rank))
         return NULL;
-    /* A history and a normaliser's row are read while they are made. */
-    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM)))
+    /* A history, a normaliser's row and a part of an online op are read while they are made. */
+    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM) || v->op == OP_part))
         return NULL;
     p->buf = buf;
     p->axes = axes;
@@ -298,12 +384,72 @@ static plan *place_in(sched *s, const value *v, const kbuf *buf, const ix *const
     return p;
 }
 
+/* v, to be stored, can be computed in `prepare`: what it is made of is there as well. */
+static bool is_prepared(const sched *s, const value *v)
+{
+    if (!s->weights[v->id])
+        return false;
+    for (uint32_t i = 0; i < v->n_args + (v->where != NULL); i++) {
+        const value *x = i < v->n_args ? v->args[i] : v->where;
+        unsigned budget = STRIDE_BUDGET;
+        if (!in_prepare(s, x, &budget))
+            return false;
+    }
+    return true;
+}
+
+/* A stream is summed along what it has and the score has not. */
+static const ix *last_of_part(const value *v)
+{
+    const value *online = v->args[0];
+    if (v->kind == PART_weights)
+        return online->bound[online->n_bound - 1];
+    for (uint32_t i = v->n_ix; v->kind >= 0 && i-- > 0;) {
+        if (!value_has_ix(online->args[0], v->ix[i]))
+            return v->ix[i];
+    }
+    return NULL;
+}
+
+/* The index that is best last in v's memory: where v's loops run along the memory of what they
+ * read. */
+static const ix *last_axis(const sched *s, const value *v)
+{
+    const plan *p = &s->plan[v->id];
+    if (p->tiling)
+        return tiling_column(p->tiling);
+    if (p->row_form)
+        return p->axes[0]; /* chosen by schedule_use.c */
+    if (OP_HAS(v->op, T_NORM))
+        return v->bound[v->n_bound - 1];
+    if (v->op == OP_part)
+        return last_of_part(v);
+    if (!OP_HAS(v->op, T_ELEM) && v->op != OP_read)
+        return NULL;
+    const ix *best = NULL;
+    int most = 0;
+    for (uint32_t i = v->n_ix; i-- > 0;) {
+        int n = 0;
+        for (uint32_t k = 0; k < v->n_args; k++) {
+            int st = stride_of(s, v->args[k], v->ix[i]);
+            n += st == 1 ? 1 : st == 2 ? -1 : 0;
+        }
+        if (v->op == OP_read)
+            n = stride_of(s, v, v->ix[i]) == 1;
+        if (n > most && !is_step_of(s, v, v->ix[i])) {
+            most = n;
+            best = v->ix[i];
+        }
+    }
+    return best;
+}
+
 static void make_temp(sched *s, const value *v)
 {
     plan *p = &s->plan[v->id];
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, v->n_ix);
     const dim **shape = ARENA_ARRAY(s->scratch, const dim *, v->n_ix);
-    const ix *last = p->row_form ? p->axes[0] : NULL; /* chosen by schedule_use.c */
+    const ix *last = last_axis(s, v);
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->n_ix; i++) {
         if (!is_step_of(s, v, v->ix[i]) && v->ix[i] != last)
@@ -318,7 +464,8 @@ static void make_temp(sched *s, const value *v)
             shape[i] = dim_const(s->g->dims, p->ring);
         }
     }
-    p->buf = kernel_buf(s->k, KB_TEMP, name_of(v), temp_store(s, v->dt), shape, n);
+    kbuf_role role = !OP_HAS(v->op, T_REGION) && is_prepared(s, v) ? KB_PREPARED : KB_TEMP;
+    p->buf = kernel_buf(s->k, role, name_of(v), temp_store(s, v->dt), shape, n);
     p->axes = axes;
 }
 
@@ -378,11 +525,14 @@ void plan_values(sched *s)
         s->plan[v->id].buf = s->k->bufs.v[i];
         s->plan[v->id].axes = v->ix;
     }
+    find_weight_dims(s);
     if (s->step_scan)
         plan_steps(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         measure(s, v);
+        if (v->op == OP_part && v->kind == PART_weights)
+            s->plan[v->args[0]->id].weights = v;
         for (uint32_t k = 0; k < v->n_args && !(v->op == OP_append && s->plan[v->id].done); k++)
             s->plan[v->args[k]->id].n_uses++;
         if (v->where)
@@ -405,7 +555,16 @@ void plan_values(sched *s)
     plan_uses(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
-        if (s->plan[v->id].stored && !s->plan[v->id].buf)
+        plan *p = &s->plan[v->id];
+        if (v->op == OP_online)
+            continue;
+        if (p->stored && !OP_HAS(v->op, T_REGION | T_NORM) && v->op != OP_join && v->op != OP_part)
+            choose_tiling(s, v);
+        if (p->stored && !p->buf)
             make_temp(s, v);
+    }
+    for (size_t i = 0; i < s->live.n; i++) {
+        if (s->live.v[i]->op == OP_online)
+            place_online(s, s->live.v[i]);
     }
 }

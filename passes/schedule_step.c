@@ -243,7 +243,10 @@ void emit_steps(sched *s)
     s->given = ARENA_ARRAY(s->scratch, const kbuf *, s->g->values.n);
     s->kept = ARENA_ARRAY(s->scratch, bool, s->g->values.n);
     s->at = &s->k->step;
+    before b = {.block = &s->k->body};
+    vec_push(s->scratch, &s->before, b);
     emit_loop(s);
+    s->before.n--;
     if (!s->failed)
         set_roles(s);
 }

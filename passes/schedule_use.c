@@ -185,7 +185,7 @@ static void choose_form(sched *s, const value *v)
     plan *p = &s->plan[v->id];
     bool sum =
         v->op == OP_contract || (v->op == OP_reduce && v->kind == RED_sum && v->dt != DT_I64);
-    if (!sum || p->inexact || runs_along(s, v, v->bound[v->n_bound - 1]))
+    if (!sum || p->inexact || runs_along(s, v, v->bound[v->n_bound - 1]) || may_tile(s, v))
         return;
     if (p->buf) {
         p->row_form = p->buf->rank && row_possible(s, v, p->axes[p->buf->rank - 1]);
@@ -217,7 +217,7 @@ static bool must_store(const sched *s, const value *v)
         return p->many || p->under_read; /* else loops split along its axis */
     if (OP_HAS(v->op, T_BINDS))
         return !once || p->row_form;
-    return !once && !is_cheap(v, p);
+    return !once && !is_cheap(v, p) && !p->in_score;
 }
 
 /* What stands under v: v's own block of code, or the one where v is computed. */
@@ -281,6 +281,53 @@ static void use_bound(sched *s, const value *v, user u)
         use(s, v->args[i], &u);
 }
 
+/* Elementwise code of a score or predicate with an index of the row and one that is bound is
+ * computed again for each of its users: stored, it would be as large as what online ops are there
+ * to avoid. */
+static void keep_in_score(sched *s, const value *on, const value *x, unsigned *budget)
+{
+    bool row = false, bound = false;
+    if (*budget == 0 || is_leaf(x) || !OP_HAS(x->op, T_ELEM) || s->plan[x->id].stored)
+        return;
+    (*budget)--;
+    for (uint32_t i = 0; i < on->n_ix; i++)
+        row = row || (value_has_ix(x, on->ix[i]) && !is_step_of(s, on, on->ix[i]));
+    for (uint32_t i = 0; i < on->n_bound; i++)
+        bound = bound || value_has_ix(x, on->bound[i]);
+    if (!row || !bound)
+        return;
+    s->plan[x->id].in_score = true;
+    for (uint32_t i = 0; i < x->n_args; i++)
+        keep_in_score(s, on, x->args[i], budget);
+    if (x->where)
+        keep_in_score(s, on, x->where, budget);
+}
+
+/* Online ops: the row of scores once, then a loop for each stream. Parts ask for nothing more. */
+static void use_online(sched *s, const value *v)
+{
+    unsigned budget = 128;
+    keep_in_score(s, v, v->args[0], &budget);
+    if (v->where)
+        keep_in_score(s, v, v->where, &budget);
+    user u = {.v = v, .context = ANY_CONTEXT, .same = true};
+    u.n_space = n_free(s, v) + v->n_bound;
+    use_where(s, v->where, u);
+    u.need = both(s, u.need, v->where);
+    for (uint32_t i = 0; i < v->n_args; i++) {
+        const value *x = v->args[i];
+        user w = u;
+        w.context = new_context(s);
+        for (uint32_t k = 0; k < x->n_ix; k++) {
+            bool known = value_has_ix(v, x->ix[k]) || is_step_of(s, v, x->ix[k]);
+            for (uint32_t j = 0; j < v->n_bound; j++)
+                known = known || v->bound[j] == x->ix[k];
+            w.n_space += !known;
+        }
+        use(s, x, &w);
+    }
+}
+
 static void pass_on(sched *s, const value *v)
 {
     user u = user_of(s, v);
@@ -320,6 +367,12 @@ void plan_uses(sched *s)
             user u = {.v = v, .context = new_context(s), .same = true};
             u.n_space = n_free(s, v->args[1]);
             use(s, v->args[1], &u);
+            continue;
+        }
+        if (v->op == OP_part)
+            continue;
+        if (v->op == OP_online) {
+            use_online(s, v);
             continue;
         }
         if (OP_HAS(v->op, T_BINDS))

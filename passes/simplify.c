@@ -14,6 +14,7 @@
 enum { MAX_ROUNDS = 16 };
 
 typedef struct round {
+    const pass_ctx *pc;
     const uint32_t *uses;
     size_t n_uses;
 } round_info;
@@ -39,21 +40,63 @@ static value *excluded(graph *g, value *v)
     }
 }
 
+/* Which rule it was that fold_algebra applied to v. */
+static rule_id algebra_rule(const value *v)
+{
+    switch (v->op) {
+    case OP_add:
+    case OP_sub:
+        return RULE_simplify_sum;
+    case OP_max:
+    case OP_min:
+        return RULE_simplify_extreme;
+    case OP_neg:
+    case OP_not:
+        return RULE_simplify_twice;
+    case OP_and:
+    case OP_or:
+        return RULE_simplify_logic;
+    case OP_select:
+        return RULE_simplify_select;
+    case OP_weigh:
+        return RULE_simplify_weight;
+    default:
+        return RULE_simplify_product;
+    }
+}
+
+static rule_id read_rule(const value *v, const value *made)
+{
+    return made == v->args[0]            ? RULE_simplify_same_read
+           : v->args[0]->op == OP_append ? RULE_simplify_appended_read
+                                         : RULE_simplify_nested_read;
+}
+
 static value *simplify_value(void *ctx, graph *g, value *v)
 {
     const round_info *r = ctx;
-    if (v->where && is_bool_const(v->where, true))
+    const pass_ctx *pc = r->pc;
+    if (v->where && is_bool_const(v->where, true)) {
         v = graph_with_args(g, v, v->args, NULL);
-    else if (v->where && is_bool_const(v->where, false))
-        return excluded(g, v);
-    if (OP_HAS(v->op, T_ELEM) && !v->where) {
-        v = fold_constants(g, v);
-        v = fold_comparison(g, v);
-        return fold_algebra(g, v);
+        rule_hit(pc, RULE_simplify_unconditional);
+    } else if (v->where && is_bool_const(v->where, false) && v->op != OP_online) {
+        return rule_made(pc, RULE_simplify_excluded, v, excluded(g, v));
     }
-    if (OP_HAS(v->op, T_BINDS))
-        return fold_sum(g, v, r->uses, r->n_uses);
-    return v->op == OP_read ? fold_read(g, v) : v;
+    if (OP_HAS(v->op, T_ELEM) && !v->where) {
+        v = rule_made(pc, RULE_simplify_constants, v, fold_constants(g, v));
+        v = rule_made(pc, RULE_simplify_comparison, v, fold_comparison(g, v));
+        return rule_made(pc, algebra_rule(v), v, fold_algebra(g, v));
+    }
+    if (OP_HAS(v->op, T_BINDS)) {
+        bool products = v->n_args && v->args[0]->op == OP_mul;
+        return rule_made(
+            pc, products ? RULE_simplify_sum_of_products : RULE_simplify_sum_of_contraction, v,
+            fold_sum(g, v, r->uses, r->n_uses));
+    }
+    if (v->op != OP_read)
+        return v;
+    value *made = fold_read(g, v);
+    return rule_made(pc, read_rule(v, made), v, made);
 }
 
 static void count_uses(const graph *g, arena *scratch, round_info *r)
@@ -74,10 +117,13 @@ static void count_uses(const graph *g, arena *scratch, round_info *r)
 }
 
 /* One round; true where a result is another value than before. */
-static bool run_round(graph *g, arena *scratch)
+static bool run_round(const pass_ctx *pc)
 {
+    graph *g = pc->g;
+    arena *scratch = pc->scratch;
     round_info r = {0};
     count_uses(g, scratch, &r);
+    r.pc = pc;
     value **before = ARENA_ARRAY(scratch, value *, g->results.n);
     for (size_t i = 0; i < g->results.n; i++)
         before[i] = g->results.v[i].v;
@@ -91,8 +137,11 @@ static bool run_round(graph *g, arena *scratch)
 bool pass_simplify(pass_ctx *pc)
 {
     for (int i = 0; i < MAX_ROUNDS; i++) {
-        bool changed = run_round(pc->g, pc->scratch);
-        changed = drop_histories(pc->g, pc->scratch) || changed;
+        bool changed = run_round(pc);
+        if (drop_histories(pc->g, pc->scratch)) {
+            rule_hit(pc, RULE_simplify_history);
+            changed = true;
+        }
         pc->changed = pc->changed || changed;
         if (!changed)
             break;

@@ -68,21 +68,31 @@ static void put_stage(dumper *d, const graph *g, const pass_info *pass, bool cha
 
 static void after_pass(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds)
 {
-    (void)seconds;
-    put_stage(ctx, g, p, changed);
+    dumper *d = ctx;
+    phase_note(d->s, (phase_time){p->name, seconds, true});
+    put_stage(d, g, p, changed);
+}
+
+static void keep_graph(void *ctx, const pass_info *p, const graph *before)
+{
+    const dumper *d = ctx;
+    program_keep_graph(d->s, p, before);
 }
 
 static bool optimise(dumper *d)
 {
     d->c.passes.after = after_pass;
+    d->c.passes.failed = keep_graph;
     d->c.passes.ctx = d;
-    for (d->graph = 0; d->graph < d->p.graphs.n; d->graph++) {
+    phase_begin(d->s, "optimising");
+    bool ok = true;
+    for (d->graph = 0; ok && d->graph < d->p.graphs.n; d->graph++) {
         graph *g = d->p.graphs.v[d->graph];
         put_stage(d, g, NULL, true);
-        if (!passes_run(g, &d->s->ds, &d->c.passes))
-            return false;
+        ok = passes_run(g, &d->s->ds, &d->c.passes);
     }
-    return !d->failed;
+    phase_end(d->s);
+    return ok && !d->failed;
 }
 
 static bool known_pass(session *s, const char *name)

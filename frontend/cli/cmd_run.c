@@ -6,25 +6,6 @@
 
 static const span nowhere = {0};
 
-/* The only model of the file (--entry has chosen already). */
-static bool one_model(session *s, const program *p)
-{
-    size_t n = p->graphs.n + p->kernels.n;
-    if (n == 1)
-        return true;
-    if (n == 0) {
-        diag *d = diag_error(&s->ds, nowhere, "the file has no model to run");
-        diag_help(d, "`model run[B] = f` exports the function f");
-        return false;
-    }
-    strbuf names = {.a = s->a};
-    for (size_t i = 0; i < p->graphs.n; i++)
-        sb_printf(&names, "%s%s", i ? ", " : "", p->graphs.v[i]->name);
-    diag *d = diag_error(&s->ds, nowhere, "the file has %zu models: %s", n, sb_text(&names));
-    diag_help(d, "choose one with --entry NAME");
-    return false;
-}
-
 /* Row number `row` of the outputs belongs to which result, and what its axes are called. NULL
  * without a graph. */
 static const char *const *axis_names(session *s, const graph *g, const binding *b, int64_t row)
@@ -149,7 +130,7 @@ static bool run_compiled(session *s, const compile_options *c, program *p, const
 static bool run_model(session *s, const compile_options *c, strbuf *out)
 {
     program p;
-    if (!program_load(s, s->o.operands[0], c, &p) || !one_model(s, &p))
+    if (!program_load(s, s->o.operands[0], c, &p) || !program_one_model(s, &p))
         return false;
     const graph *g = p.graphs.n ? p.graphs.v[0] : NULL;
     kernel *k = g ? kernel_from_signature(s->a, g) : p.kernels.v[0];

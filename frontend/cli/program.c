@@ -47,8 +47,8 @@ static bool read_defines(session *s, frontend_options *f)
     return true;
 }
 
-/* What `run` compiles is made for this processor; what is kept runs on others of its kind too, and
- * looks the same wherever it is made. */
+/* What `run` and `bench` compile is made for this processor; what is kept runs on others of its
+ * kind too, and looks the same wherever it is made. */
 static const char *portable_cpu(const char *triple)
 {
 #if defined __x86_64__
@@ -83,7 +83,9 @@ bool compile_options_read(session *s, compile_options *c)
                    .stop_after = opt_text(s, OPT_stop),
                    .start_from = opt_text(s, OPT_start),
                    .limit = opt_number(s, OPT_limit, -1),
-                   .verify = true},
+                   .verify = true,
+                   .hits = s->rule_hits,
+                   .sabotage = opt_text(s, OPT_sabotage)},
         .choose_passes = opt_set(s, OPT_passes) || opt_set(s, OPT_disable) ||
                          opt_set(s, OPT_stop) || opt_set(s, OPT_start) || opt_set(s, OPT_limit),
         .backend = {.triple = opt_text(s, OPT_target),
@@ -91,7 +93,9 @@ bool compile_options_read(session *s, compile_options *c)
                     .level = (int)level},
     };
     c->steps = s->o.command == CMD_build || opt_set(s, OPT_steps) || opt_set(s, OPT_step_graphs);
-    if (!c->backend.cpu && s->o.command != CMD_run)
+    command_id command = s->o.command;
+    bool here = command == CMD_run || command == CMD_bench || command == CMD_explain;
+    if (!c->backend.cpu && !here)
         c->backend.cpu = portable_cpu(c->backend.triple);
     return read_defines(s, &c->frontend);
 }
@@ -185,6 +189,24 @@ bool program_load(session *s, const char *path, const compile_options *c, progra
     return ok && s->ds.n_errors == 0;
 }
 
+bool program_one_model(session *s, const program *p)
+{
+    size_t n = p->graphs.n + p->kernels.n;
+    if (n == 1)
+        return true;
+    if (n == 0) {
+        diag *d = diag_error(&s->ds, nowhere, "the file has no model to run");
+        diag_help(d, "`model run[B] = f` exports the function f");
+        return false;
+    }
+    strbuf names = {.a = s->a};
+    for (size_t i = 0; i < p->graphs.n; i++)
+        sb_printf(&names, "%s%s", i ? ", " : "", p->graphs.v[i]->name);
+    diag *d = diag_error(&s->ds, nowhere, "the file has %zu models: %s", n, sb_text(&names));
+    diag_help(d, "choose one with --entry NAME");
+    return false;
+}
+
 void report_no_steps(session *s, const graph *g)
 {
     if (!g->recurrence) {
@@ -211,61 +233,4 @@ bool program_take_steps(session *s, program *p)
     }
     p->graphs.n = n;
     return s->ds.n_errors == 0;
-}
-
-static void note_time(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds)
-{
-    (void)g;
-    (void)changed;
-    phase_note(ctx, (phase_time){p->name, seconds, true});
-}
-
-bool program_optimise(session *s, const compile_options *c, program *p)
-{
-    pass_options o = c->passes;
-    o.after = note_time;
-    o.ctx = s;
-    phase_begin(s, "optimising");
-    bool ok = true;
-    for (size_t i = 0; i < p->graphs.n && ok; i++) {
-        graph *g = p->graphs.v[i], *steps = p->steps ? g->step_graph : NULL;
-        ok = passes_run(g, &s->ds, &o);
-        if (ok && steps && steps != g)
-            ok = graph_verify(steps, &s->ds, "of steps") && passes_run(steps, &s->ds, &o);
-    }
-    phase_end(s);
-    return ok;
-}
-
-bool program_schedule(session *s, const compile_options *c, program *p)
-{
-    machine_shape shape;
-    phase_begin(s, "scheduling");
-    bool ok = backend_shape(&c->backend, &shape, &s->ds);
-    for (size_t i = 0; i < p->graphs.n && ok; i++) {
-        graph *g = p->graphs.v[i];
-        kernel *k = schedule(s->a, g, &shape, &s->ds);
-        ok = k && kernel_verify(k, &s->ds, "after schedule");
-        if (ok && p->steps && g->step_graph) {
-            k->stepper = schedule_step(s->a, g->step_graph, &shape, &s->ds);
-            ok = k->stepper && kernel_verify(k->stepper, &s->ds, "of steps after schedule");
-        }
-        if (ok)
-            vec_push(s->a, &p->kernels, k);
-    }
-    phase_end(s);
-    return ok;
-}
-
-bool program_codegen(session *s, const compile_options *c, const program *p)
-{
-    if (p->kernels.n == 0) {
-        diag *d = diag_error(&s->ds, nowhere, "the file has no model");
-        diag_help(d, "`model run[B] = f` exports the function f");
-        return false;
-    }
-    phase_begin(s, "compiling");
-    s->code = backend_compile(p->kernels.v, p->kernels.n, &c->backend, &s->ds);
-    phase_end(s);
-    return s->code != NULL;
 }

@@ -28,14 +28,18 @@ bool compile_options_read(session *s, compile_options *c);
 /* Equations or, by the name's ending, IR text. Honours --entry. False after reporting to s->ds. */
 bool program_load(session *s, const char *path, const compile_options *c, program *p);
 
+/* Whether it holds one model (--entry has chosen already); false after reporting. */
+bool program_one_model(session *s, const program *p);
+
 /* Leaves the step graphs alone, in the place of the graphs. False after reporting that there is
  * none. */
 bool program_take_steps(session *s, program *p);
 /* Why a graph has no step graph, as an error. */
 void report_no_steps(session *s, const graph *g);
 
-/* Passes. */
+/* compile.c. Passes. program_keep_graph is for pass_options.failed, with the session as ctx. */
 bool program_optimise(session *s, const compile_options *c, program *p);
+void program_keep_graph(void *ctx, const pass_info *p, const graph *before);
 /* Kernels out of the graphs as they are. */
 bool program_schedule(session *s, const compile_options *c, program *p);
 /* Native code of all kernels, in s->code. */

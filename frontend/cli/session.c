@@ -121,6 +121,15 @@ static void print_times(const session *s)
     fprintf(stderr, "%10.3f ms  in all\n", 1e3 * sum);
 }
 
+static void print_rules(const session *s)
+{
+    for (int r = 0; r < RULE_COUNT; r++) {
+        const rule_info *x = &rule_table[r];
+        fprintf(stderr, "%10u  %s.%s: %s\n", (unsigned)s->rule_hits[r], x->pass, x->name,
+                x->meaning);
+    }
+}
+
 static int run_command(session *s, int argc, char **argv)
 {
     s->a = arena_new(&s->m);
@@ -143,6 +152,8 @@ static int run_command(session *s, int argc, char **argv)
     phase_end(s);
     if (opt_set(s, OPT_time))
         print_times(s);
+    if (opt_set(s, OPT_rules))
+        print_rules(s);
     return code;
 }
 

@@ -14,6 +14,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/progress.h"
 #include "frontend/frontend.h"
+#include "passes/passes.h"
 
 typedef struct phase_time {
     const char *name;
@@ -38,6 +39,7 @@ typedef struct session {
     double phase_start;
     phase_time times[MAX_PHASES]; /* later ones are not kept; no memory is asked for */
     size_t n_times;
+    uint32_t rule_hits[RULE_COUNT]; /* for --rules */
 
     /* What is given back at the end or at the recovery point. */
     backend_module *code;

@@ -112,6 +112,30 @@ void diag_help(diag *d, const char *fmt, ...)
     va_end(ap);
 }
 
+/* An internal error is given no context, so who has last words to say leaves them here. */
+typedef struct ice_watch {
+    void (*last_words)(void *ctx);
+    void *ctx;
+    struct ice_watch *outer;
+    jmp_buf here, *on_oom;
+} ice_watch;
+static _Thread_local ice_watch *watch;
+
+void with_last_words(mem *m, void (*f)(void *ctx), void (*last_words)(void *ctx), void *ctx)
+{
+    ice_watch w = {.last_words = last_words, .ctx = ctx, .outer = watch, .on_oom = m->on_oom};
+    watch = &w;
+    m->on_oom = &w.here;
+    if (setjmp(w.here)) {
+        watch = w.outer;
+        m->on_oom = w.on_oom;
+        mem_fail(m);
+    }
+    f(ctx);
+    watch = w.outer;
+    m->on_oom = w.on_oom;
+}
+
 _Noreturn void ice_(const char *file, int line, const char *fmt, ...)
 {
     va_list ap;
@@ -121,5 +145,9 @@ _Noreturn void ice_(const char *file, int line, const char *fmt, ...)
     fprintf(stderr, "\n  at %s:%d; this is a fault of the compiler, please report it\n", file,
             line);
     va_end(ap);
+    ice_watch *w = watch;
+    watch = NULL; /* an error of the last words has none */
+    if (w)
+        w->last_words(w->ctx);
     exit(3);
 }

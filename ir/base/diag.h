@@ -48,6 +48,10 @@ void diag_help(diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3
  * Duplicate reports (same place and text) are printed once; order is by file and place. */
 void diags_print(const diags *ds, FILE *to, bool colour);
 
+/* Runs f(ctx). Should an internal error end the process meanwhile, last_words(ctx) is called
+ * before; of nested ones the innermost. Out of memory in f passes through. */
+void with_last_words(mem *m, void (*f)(void *ctx), void (*last_words)(void *ctx), void *ctx);
+
 /* An internal error: prints "internal error: ..." with file and line of the compiler, exit 3. */
 _Noreturn void ice_(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -180,6 +180,16 @@ static const dim *read_unary(reader *r)
     return d;
 }
 
+/* `%x` behind a dim, as in `(i:1 %x)` of a join, is a value and no remainder. */
+static bool at_value(const reader *r)
+{
+    size_t at = r->at;
+    while (at < r->n && (r->s[at] == ' ' || r->s[at] == '\t'))
+        at++;
+    return at > 0 && strchr(" \t", r->s[at - 1]) && at + 1 < r->n && r->s[at] == '%' &&
+           !strchr(" \t(", r->s[at + 1]);
+}
+
 static const dim *read_product(reader *r)
 {
     const dim *d = read_unary(r);
@@ -190,7 +200,7 @@ static const dim *read_product(reader *r)
             d = dim_floordiv(r->t, d, read_unary(r));
         else if (take(r, "/"))
             d = dim_exact(r->t, d, read_unary(r));
-        else if (take(r, "%"))
+        else if (!at_value(r) && take(r, "%"))
             d = dim_mod(r->t, d, read_unary(r));
         else
             break;

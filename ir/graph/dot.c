@@ -23,6 +23,12 @@ static const char *label(arena *scratch, const value *v)
     sb_puts(&b, op_table[v->op].text);
     if (v->op == OP_reduce)
         sb_printf(&b, " %s", reduce_table[v->kind].text);
+    if (v->op == OP_online)
+        sb_printf(&b, " %s", online_text[v->kind]);
+    if (v->op == OP_part && v->kind < 0)
+        sb_printf(&b, " %s", part_of_kind(v->kind)->text);
+    else if (v->op == OP_part || v->op == OP_result)
+        sb_printf(&b, " %d", v->kind);
     if (v->op == OP_index)
         sb_printf(&b, " %s", v->ix[0]->name);
     if (v->op == OP_dim)

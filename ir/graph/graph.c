@@ -268,6 +268,27 @@ value *graph_norm(graph *g, op_id op, value *x, const ix *const *over, uint32_t 
         &(value){.op = op, .n_args = 1, .args = &x, .n_bound = n, .bound = over, .where = where});
 }
 
+value *graph_online(graph *g, online_kind k, value *score, value *const *streams,
+                    uint32_t n_streams, const ix *const *over, uint32_t n, value *where)
+{
+    value **args = ARENA_ARRAY(g->a, value *, (size_t)n_streams + 1);
+    args[0] = score;
+    for (uint32_t i = 0; i < n_streams; i++)
+        args[i + 1] = streams[i];
+    return make(g, &(value){.op = OP_online,
+                            .kind = (int)k,
+                            .n_args = n_streams + 1,
+                            .args = args,
+                            .n_bound = n,
+                            .bound = over,
+                            .where = where});
+}
+
+value *graph_part(graph *g, value *online, int which)
+{
+    return make(g, &(value){.op = OP_part, .kind = which, .n_args = 1, .args = &online});
+}
+
 uint32_t graph_new_scan(graph *g)
 {
     return g->n_scans++;

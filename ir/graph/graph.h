@@ -56,15 +56,17 @@ struct value {
     const ix *const *ix;
     uint32_t n_args;
     value *const *args;
-    value *where; /* bool, NULL: everywhere. read, reduce, contract, normalisers, trapping ops */
+    value
+        *where; /* bool, NULL: everywhere. read, reduce, contract, normalisers, online, trapping */
 
-    /* Attributes, by op. bound: the indices of reduce, contract and normalisers; of a join the
-     * joined index, then one per part; of a history its row index; of append and scan the step
+    /* Attributes, by op. bound: the indices of reduce, contract, normalisers and online; of a join
+     * the joined index, then one per part; of a history its row index; of append and scan the step
      * index. */
     uint32_t n_bound;
     const ix *const *bound;
     int kind;           /* reduce: reduce_kind; scan: 0 forward, 1 backward; result: which history;
-                           history: slot; input, param: store_type */
+                           history: slot; input, param: store_type; online: online_kind; part:
+                           which stream, or PART_* */
     uint32_t scan;      /* history, scan: the number that ties them */
     const char *name;   /* input, param: as the user knows it ("enc_W_ih") */
     const char *source; /* param: name in the checkpoint, with {l} for family indices */
@@ -151,6 +153,9 @@ value *graph_reduce(graph *g, reduce_kind k, value *x, const ix *const *over, ui
 value *graph_contract(graph *g, value *a, value *b, const ix *const *over, uint32_t n,
                       value *where);
 value *graph_norm(graph *g, op_id op, value *x, const ix *const *over, uint32_t n, value *where);
+value *graph_online(graph *g, online_kind k, value *score, value *const *streams,
+                    uint32_t n_streams, const ix *const *over, uint32_t n, value *where);
+value *graph_part(graph *g, value *online, int which); /* a stream's number, or PART_* */
 uint32_t graph_new_scan(graph *g);
 value *graph_history(graph *g, uint32_t scan, int slot, const char *name, dtype dt,
                      const ix *const *axes, uint32_t n, const ix *row);
@@ -196,6 +201,9 @@ void graph_rewrite(graph *g, graph_rewrite_fn *f, void *ctx);
  * it is widened to `select 0 <= i, x, x`; where a read's base has its indices in another order, so
  * are the index values. */
 value *graph_with_args(graph *g, const value *v, value *const *args, value *where);
+
+/* Name and place for a value that stands for another, where it has none of its own. */
+void graph_inherit(value *v, const value *from);
 
 /* What the results reach, in id order: graph_live fills `out`. Inputs and params that nobody reads
  * are not among it, though they stay in the interface. */

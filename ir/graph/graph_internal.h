@@ -21,6 +21,8 @@ bool find_op(const char *text, op_id *op);
 bool find_reduce(const char *text, int *kind);
 bool find_store(const char *text, store_type *st);
 bool find_dtype(const char *text, dtype *dt);
+bool find_online(const char *text, int *kind);
+bool find_part(const char *text, int *kind);
 
 /* How ops are written in infix; text NULL where they are not. */
 typedef struct infix {

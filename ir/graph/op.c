@@ -21,6 +21,22 @@ const store_info store_table[ST_COUNT] = {
 #undef X
 };
 
+const char *const online_text[ON_COUNT] = {
+#define X(id, text) [ON_##id] = text,
+    ONLINE_KINDS(X)
+#undef X
+};
+
+const part_info *part_of_kind(int kind)
+{
+    static const part_info table[] = {
+#define X(id, text, kinds) [PART_##id - PART_first] = {text, kinds},
+        PART_KINDS(X)
+#undef X
+    };
+    return kind > PART_first && kind < 0 ? &table[kind - PART_first] : NULL;
+}
+
 const char *const dtype_text[] = {
     [DT_NONE] = "none", [DT_F32] = "f32", [DT_F64] = "f64", [DT_I64] = "i64", [DT_BOOL] = "bool",
 };

@@ -28,6 +28,8 @@ typedef enum op_sig {
     SIG_REDUCE, /* by the kind */
     SIG_APPEND, /* history of X, X; X */
     SIG_RESULT, /* scan; the element type of that history */
+    SIG_ONLINE, /* reals; no element type */
+    SIG_PART,   /* online; the graph's real */
     SIG_NONE,   /* no element type */
 } op_sig;
 
@@ -80,5 +82,43 @@ typedef struct reduce_info {
     op_sig result;
 } reduce_info;
 extern const reduce_info reduce_table[RED_COUNT];
+
+/* Kinds of OP_online, what its weights are: X(id, text). softmax and normalize: as those ops.
+ * plain: the scores themselves, nothing divided. */
+#define ONLINE_KINDS(X)                                                                            \
+    X(softmax, "softmax")                                                                          \
+    X(normalize, "normalize")                                                                      \
+    X(plain, "plain")
+typedef enum online_kind {
+#define X(id, text) ON_##id,
+    ONLINE_KINDS(X)
+#undef X
+        ON_COUNT
+} online_kind;
+extern const char *const online_text[ON_COUNT];
+
+/* What OP_part reads of an online op: a stream's sum by its number, 0 upwards, or one of
+ * X(id, text, kinds): a number below 0, and for which kinds it is there.
+ *   weights  the weights, the bound indices free again
+ *   lse      log of the sum of e^score, as reduce logsumexp
+ *   max      the largest score, as reduce max
+ *   sum      softmax: the sum of e^(score - max), 0 over nothing; normalize: of the scores but
+ *            those of -inf; plain: of the scores */
+#define PART_KINDS(X)                                                                              \
+    X(weights, "weights", 1 << ON_softmax | 1 << ON_normalize | 1 << ON_plain)                     \
+    X(lse, "lse", 1 << ON_softmax)                                                                 \
+    X(max, "max", 1 << ON_softmax)                                                                 \
+    X(sum, "sum", 1 << ON_softmax | 1 << ON_normalize | 1 << ON_plain)
+enum {
+    PART_first = -5,
+#define X(id, text, kinds) PART_##id,
+    PART_KINDS(X)
+#undef X
+};
+typedef struct part_info {
+    const char *text;
+    unsigned kinds;
+} part_info;
+const part_info *part_of_kind(int kind); /* NULL: a stream, or none */
 
 #endif

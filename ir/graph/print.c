@@ -64,7 +64,7 @@ static void find_homes(printer *p)
 /* Operands that the text names: by position, as they have no place for an expression. */
 static bool named_operand(const value *v, uint32_t k)
 {
-    return v->op == OP_given || v->op == OP_scan || v->op == OP_result ||
+    return v->op == OP_given || v->op == OP_scan || v->op == OP_result || v->op == OP_part ||
            ((v->op == OP_read || v->op == OP_append) && k == 0);
 }
 
@@ -220,8 +220,8 @@ static void put_binder(printer *p, const ix *i)
 
 static void put_type(printer *p, const value *v)
 {
-    put(p, dtype_text[v->dt]);
-    put(p, "<");
+    put(p, v->dt == DT_NONE ? "<" : dtype_text[v->dt]);
+    put(p, v->dt == DT_NONE ? "" : "<");
     for (uint32_t i = 0; i < v->n_ix; i++) {
         put(p, i ? ", " : "");
         name_print(p->out, v->ix[i]->name);
@@ -281,12 +281,18 @@ static void put_expr(printer *p, const value *v, int prec)
     put(p, x->prec < prec ? ")" : "");
 }
 
-static void put_operands(printer *p, const value *v, uint32_t from, const char *before)
+static void put_operands_to(printer *p, const value *v, uint32_t from, uint32_t to,
+                            const char *before)
 {
-    for (uint32_t k = from; k < v->n_args; k++) {
+    for (uint32_t k = from; k < to; k++) {
         put(p, k > from ? ", " : before);
         put_expr(p, v->args[k], 0);
     }
+}
+
+static void put_operands(printer *p, const value *v, uint32_t from, const char *before)
+{
+    put_operands_to(p, v, from, v->n_args, before);
 }
 
 /* --- ops --- */
@@ -367,6 +373,18 @@ static void put_body(printer *p, const value *v)
         put_ref(p, v->args[0]);
         sb_printf(p->out, " %d", v->kind);
         return;
+    case OP_part:
+        put(p, " ");
+        put_ref(p, v->args[0]);
+        if (v->kind < 0)
+            sb_printf(p->out, " %s", part_of_kind(v->kind)->text);
+        else
+            sb_printf(p->out, " %d", v->kind);
+        return;
+    case OP_online:
+        sb_printf(p->out, " %s", online_text[v->kind]);
+        put_operands_to(p, v, 0, 1, " ");
+        break;
     case OP_reduce:
         sb_printf(p->out, " %s", reduce_table[v->kind].text);
         put_operands(p, v, 0, " ");
@@ -382,6 +400,8 @@ static void put_body(printer *p, const value *v)
         put(p, " where ");
         put_expr(p, v->where, 0);
     }
+    if (v->op == OP_online)
+        put_operands(p, v, 1, " sum ");
 }
 
 static void put_block(printer *p, uint32_t home, unsigned indent);

@@ -191,12 +191,13 @@ const dim *read_dim(reader *r)
 
 /* --- indices --- */
 
-/* Whether what follows `name:` is the type of the line, `f32<`, and not the name's extent. */
+/* Whether what follows `name:` is the type of the line, `f32<` or `<`, and not the name's extent.
+ */
 static bool at_type(reader *r)
 {
     const char *word = NULL;
     size_t len = peek_word(r, &word);
-    return len > 0 && r->at + len < r->n && r->s[r->at + len] == '<';
+    return r->at + len < r->n && r->s[r->at + len] == '<';
 }
 
 static bool declare(reader *r, const char *name, size_t lo, size_t hi)

@@ -159,6 +159,51 @@ static bool read_result(reader *r, value *proto, operands *args)
     return true;
 }
 
+/* `softmax %s over j`; what is summed stands behind the predicate. */
+static bool read_online(reader *r, value *proto, operands *args, indices *bound)
+{
+    read_blanks(r);
+    size_t lo = r->at;
+    const char *word = read_name(r, "a kind of online op");
+    if (!word)
+        return false;
+    if (!find_online(word, &proto->kind)) {
+        diag *d = read_error(r, lo, r->at, "unknown kind of online op %s", word);
+        diag_help(d, "known are softmax, normalize and plain");
+        return false;
+    }
+    value *score = read_expr(r, 0);
+    if (!score)
+        return false;
+    vec_push(r->scratch, args, score);
+    return read_over(r, bound);
+}
+
+static bool read_part(reader *r, value *proto, operands *args)
+{
+    value *on = read_ref(r);
+    int64_t stream = 0;
+    if (!on)
+        return false;
+    vec_push(r->scratch, args, on);
+    read_blanks(r);
+    size_t lo = r->at;
+    if (lo < r->n && r->s[lo] >= '0' && r->s[lo] <= '9') {
+        if (!read_int(r, &stream, "the number of the sum"))
+            return false;
+        proto->kind = stream > 1000000 ? 1000000 : (int)stream;
+        return true;
+    }
+    const char *word = read_name(r, "the number of a sum or a statistic");
+    if (!word)
+        return false;
+    if (find_part(word, &proto->kind))
+        return true;
+    diag *d = read_error(r, lo, r->at, "an online op has no part %s", word);
+    diag_help(d, "it has its sums, 0 upwards, and weights, lse, max and sum");
+    return false;
+}
+
 static bool read_leaf(reader *r, value *proto)
 {
     value *x = read_expr(r, 0);
@@ -215,6 +260,10 @@ static bool read_parts(reader *r, value *proto, operands *args, indices *bound)
             return false;
         vec_push(r->scratch, bound, read_index(r));
         return bound->v[0] != NULL;
+    case OP_online:
+        return read_online(r, proto, args, bound);
+    case OP_part:
+        return read_part(r, proto, args);
     case OP_reduce:
         if (!read_reduce_kind(r, proto))
             return false;
@@ -225,14 +274,15 @@ static bool read_parts(reader *r, value *proto, operands *args, indices *bound)
     return read_list(r, args) && (!OP_HAS(proto->op, T_BINDS | T_NORM) || read_over(r, bound));
 }
 
-static bool read_type(reader *r, dtype *dt, indices *list)
+/* An online op has indices, but no element type. */
+static bool read_type(reader *r, op_id op, dtype *dt, indices *list)
 {
     read_blanks(r);
     size_t lo = r->at;
-    const char *word = read_name(r, "an element type");
+    const char *word = op == OP_online ? "none" : read_name(r, "an element type");
     if (!word)
         return false;
-    if (!find_dtype(word, dt) || *dt == DT_NONE) {
+    if (!find_dtype(word, dt) || (*dt == DT_NONE && op != OP_online)) {
         read_error(r, lo, r->at, "unknown element type %s; known are f32, f64, i64 and bool", word);
         return false;
     }
@@ -270,11 +320,13 @@ value *read_value_body(reader *r, op_id op, size_t start)
         if (!proto.where)
             return NULL;
     }
+    if (op == OP_online && read_word_is(r, "sum") && !read_list(r, &args))
+        return NULL;
     if (!read_expect(r, ":"))
         return NULL;
     read_blanks(r);
     size_t type_at = r->at;
-    if (!read_type(r, &dt, &list))
+    if (!read_type(r, op, &dt, &list))
         return NULL;
     size_t type_end = r->at;
     if (op == OP_input || op == OP_param || op == OP_history) { /* these have their type stated */

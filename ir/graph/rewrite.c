@@ -42,7 +42,7 @@ static void refit(graph *g, const value *v, value **args)
     }
 }
 
-static void inherit(value *v, const value *from)
+void graph_inherit(value *v, const value *from)
 {
     if (!v->hint)
         v->hint = from->hint;
@@ -63,7 +63,7 @@ value *graph_with_args(graph *g, const value *v, value *const *args, value *wher
     if (!made)
         ice("graph @%s: %s over new operands: %s", g->name, op_table[v->op].text, error);
     if (made->id >= before)
-        inherit(made, v);
+        graph_inherit(made, v);
     return made;
 }
 
@@ -94,7 +94,7 @@ static void rewrite_all(void *ctx, arena *scratch)
             made = graph_with_args(g, v, args, where);
         made = r->f(r->ctx, g, made);
         if (made->id >= before)
-            inherit(made, v);
+            graph_inherit(made, v);
         now[v->id] = made;
     }
     for (size_t i = 0; i < g->results.n; i++)

@@ -20,7 +20,7 @@ bool value_has_ix(const value *v, const ix *i)
 
 void type_print(strbuf *out, dtype dt, const ix *const *list, uint32_t n)
 {
-    sb_printf(out, "%s<", dtype_text[dt]);
+    sb_printf(out, "%s<", dt == DT_NONE ? "" : dtype_text[dt]);
     for (uint32_t i = 0; i < n; i++) {
         sb_puts(out, i ? ", " : "");
         name_print(out, list[i]->name);
@@ -80,6 +80,28 @@ bool find_dtype(const char *text, dtype *dt)
     for (int i = DT_NONE; i <= DT_BOOL; i++) {
         if (strcmp(dtype_text[i], text) == 0) {
             *dt = (dtype)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool find_online(const char *text, int *kind)
+{
+    for (int i = 0; i < ON_COUNT; i++) {
+        if (strcmp(online_text[i], text) == 0) {
+            *kind = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool find_part(const char *text, int *kind)
+{
+    for (int i = -1; part_of_kind(i); i--) {
+        if (strcmp(part_of_kind(i)->text, text) == 0) {
+            *kind = i;
             return true;
         }
     }
@@ -229,8 +251,6 @@ static bool infer_read(infer *f)
         return bad(f, "%u index values for %s, which has %u indices", v->n_args ? v->n_args - 1 : 0,
                    v->n_args ? tt(f, v->args[0]) : "nothing", v->n_args ? v->args[0]->n_ix : 0);
     v->dt = v->args[0]->dt;
-    if (v->dt == DT_NONE)
-        return bad(f, "a scan is read by `result`");
     for (uint32_t i = 1; i < v->n_args; i++) {
         if (v->args[i]->dt != DT_I64)
             return bad(f, "index value %u is %s; indices are i64", i, tt(f, v->args[i]));
@@ -343,6 +363,50 @@ static bool infer_result(infer *f)
     return true;
 }
 
+/* One element for each index of score and predicate that it does not bind; what a stream has
+ * besides comes with its part. */
+static bool infer_online(infer *f)
+{
+    value *v = f->v;
+    v->dt = DT_NONE;
+    if (v->n_args == 0)
+        return bad(f, "online takes a score");
+    if (v->n_bound == 0)
+        return bad(f, "online over no index");
+    add_all(f, v->args[0], true);
+    return same_types(f, 0, f->g->real) && distinct(f, v->bound, v->n_bound, "bound index");
+}
+
+static bool infer_part(infer *f)
+{
+    value *v = f->v;
+    const value *on = v->args[0];
+    const part_info *statistic = part_of_kind(v->kind);
+    v->dt = f->g->real;
+    if (on->op != OP_online)
+        return bad(f, "part takes an online op, but this is %s", op_table[on->op].text);
+    if (statistic && !(statistic->kinds >> on->kind & 1))
+        return bad(f, "online %s has no %s", online_text[on->kind], statistic->text);
+    if (!statistic && (v->kind < 0 || (uint32_t)v->kind + 1 >= on->n_args))
+        return bad(f, "part %d of an online op with %u sum%s", v->kind, on->n_args - 1,
+                   on->n_args == 2 ? "" : "s");
+    if (v->kind == PART_weights) {
+        add_all(f, on->args[0], false);
+        for (uint32_t i = 0; on->where && i < on->where->n_ix; i++)
+            add_ix(f, on->where->ix[i]);
+        for (uint32_t i = 0; i < on->n_bound; i++)
+            add_ix(f, on->bound[i]);
+        return true;
+    }
+    add_all(f, on, false);
+    for (uint32_t i = 0; !statistic && i < on->args[v->kind + 1]->n_ix; i++) {
+        const ix *x = on->args[v->kind + 1]->ix[i];
+        if (!ix_in(on->bound, on->n_bound, x))
+            add_ix(f, x);
+    }
+    return true;
+}
+
 static bool infer_given(infer *f)
 {
     value *v = f->v;
@@ -385,6 +449,10 @@ static bool infer_by_sig(infer *f)
         return infer_append(f);
     case SIG_RESULT:
         return infer_result(f);
+    case SIG_ONLINE:
+        return infer_online(f);
+    case SIG_PART:
+        return infer_part(f);
     case SIG_NONE:
         return infer_scan(f);
     default:
@@ -412,9 +480,10 @@ bool graph_infer(const graph *g, value *v, const char **error)
         bad(&f, "%s takes %d operand%s, not %u", info->text, info->n_args,
             info->n_args == 1 ? "" : "s", v->n_args);
     for (uint32_t i = 0; ok && i < v->n_args; i++) {
-        ok = v->args[i]->dt != DT_NONE || v->op == OP_result;
+        ok = v->args[i]->dt != DT_NONE || v->op == OP_result || v->op == OP_part;
         if (!ok)
-            bad(&f, "a scan is read by `result`");
+            bad(&f, "%s is read by `%s`", v->args[i]->op == OP_scan ? "a scan" : "an online op",
+                op_table[v->args[i]->op == OP_scan ? OP_result : OP_part].text);
     }
     if (ok && v->where && !op_takes_where(v->op))
         ok = bad(&f, "%s takes no `where`", info->text);

@@ -90,7 +90,9 @@ static void check_outputs(verifier *f, const uint32_t *home)
         const graph_result *r = &g->results.v[i];
         if (r->v->dt == DT_NONE || home[r->v->id] != 0) {
             fault(f, r->v, "the output \"%s\" is %s", r->name,
-                  r->v->dt == DT_NONE ? "a scan" : "a value of a recurrence's region");
+                  r->v->op == OP_scan   ? "a scan"
+                  : r->v->dt == DT_NONE ? "an online op, of which parts are read"
+                                        : "a value of a recurrence's region");
             continue;
         }
         dtype dt = store_table[r->store].value;

@@ -256,6 +256,8 @@ static void verify_stmt(check *c, const kstmt *s)
         typed(c, s->e, value_type(c, s->buf), "a stored value");
         if (s->buf->role == KB_INPUT || s->buf->role == KB_PARAM)
             fault(c, "%s is stored to", s->buf->name);
+        if (s->buf->role == KB_PREPARED && !c->prepares)
+            fault(c, "%s is stored to outside of prepare", s->buf->name);
         break;
     case KS_IF:
         typed(c, s->e, DT_BOOL, "a condition");

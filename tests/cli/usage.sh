@@ -2,7 +2,7 @@
 # The command line itself: commands, options, help, exit codes. No file is compiled.
 . "$(dirname "$0")/common"
 
-commands="run build check params dump opt fmt"
+commands="run build check params dump opt explain bench fmt"
 
 expect 2 "$ATTNC"
 says err "which command"
@@ -12,7 +12,6 @@ silent err
 for c in $commands; do
     says out "  $c "
 done
-says_not out explain
 expect 0 "$ATTNC" -h
 expect 0 "$ATTNC" --version
 says out "attnc "

@@ -9,6 +9,9 @@ attnc_unit_test(graph_manual SOURCES graph_manual.c ${ir_support} LIBS attnc_ir
                 ARGS ${PROJECT_SOURCE_DIR}/ir/IR.md)
 attnc_unit_test(interp_ops SOURCES interp_ops.c ${ir_support} LIBS attnc_ir)
 attnc_unit_test(interp_reduce SOURCES interp_reduce.c ${ir_support} LIBS attnc_ir)
+attnc_unit_test(interp_online SOURCES interp_online.c ${ir_support} LIBS attnc_ir)
 attnc_unit_test(interp_scan SOURCES interp_scan.c ${ir_support} LIBS attnc_ir)
+attnc_unit_test(pass_fuse SOURCES pass_fuse.c ${ir_support} LIBS attnc_passes
+                ARGS ${PROJECT_SOURCE_DIR}/tests/passes/fuse-softmax-sum)
 attnc_unit_test(pass_manager SOURCES pass_manager.c ${ir_support} LIBS attnc_passes)
 attnc_unit_test(pass_simplify SOURCES pass_simplify.c ${ir_support} LIBS attnc_passes)

@@ -1,4 +1,6 @@
 /* pass_manager.c: which passes run, in which order, and what is reported. */
+#include <stdlib.h>
+
 #include "graph_support.h"
 #include "passes/passes.h"
 
@@ -117,6 +119,69 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
+static void keep(void *ctx, const pass_info *p, const graph *before)
+{
+    graph_print(before, ctx);
+    sb_puts(ctx, p->name);
+}
+
+/* What breaks a rule is the pass's fault, and the graph before it can still be printed. */
+START_TEST(failure)
+{
+    strbuf kept = {.a = s.a};
+    const char *wanted = arena_printf(s.a, "%ssimplify", print_one(&s, g));
+    pass_options o = {.only = "simplify",
+                      .limit = -1,
+                      .verify = true,
+                      .failed = keep,
+                      .ctx = &kept,
+                      .sabotage = "verify:simplify"};
+    ck_assert(!passes_run(g, &s.ds, &o));
+    ck_assert_str_eq(sb_text(&kept), wanted);
+    ck_assert_ptr_nonnull(strstr(s.ds.first->text, "after simplify"));
+}
+END_TEST
+
+START_TEST(rules)
+{
+    uint32_t hits[RULE_COUNT] = {0}, all = 0;
+    pass_options o = {.only = "simplify", .limit = -1, .hits = hits};
+    ck_assert(passes_run(g, &s.ds, &o));
+    for (int r = 0; r < RULE_COUNT; r++)
+        all += hits[r];
+    ck_assert_uint_eq(hits[RULE_simplify_product], 1);
+    ck_assert_uint_eq(all, 1);
+    ck_assert(passes_run(g, &s.ds, &o)); /* nothing left to do */
+    ck_assert_uint_eq(hits[RULE_simplify_product], 1);
+    ck_assert_str_eq(rule_table[RULE_simplify_product].name, "product");
+}
+END_TEST
+
+/* Last words are said in the process that ends; here a child of the test. */
+static void say(void *ctx)
+{
+    fputs(ctx, stderr);
+    fflush(stderr);
+    exit(7);
+}
+
+static void fall(void *ctx)
+{
+    ice("%s", (const char *)ctx);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+START_TEST(last_words)
+{
+    with_last_words(&s.m, nothing, say, NULL);
+    with_last_words(&s.m, fall, say, "gone");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pass manager");
@@ -126,6 +191,9 @@ int main(void)
     tcase_add_test(c, selection);
     tcase_add_test(c, unknown_names);
     tcase_add_test(c, out_of_memory);
+    tcase_add_test(c, failure);
+    tcase_add_test(c, rules);
+    tcase_add_exit_test(c, last_words, 7);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -40,9 +40,9 @@ START_TEST(example)
     mem m = {0};
     arena *a = arena_new(&m);
     const char *text = read_file(a, getenv("IR_MANUAL"));
-    const char *got = schedule_text(a, block(a, text, "\n    graph @run"));
+    const char *got = schedule_plain_text(a, block(a, text, "\n    graph @run"), false);
     ck_assert_str_eq(got, block(a, text, "\n    kernel @run"));
-    got = schedule_step_text(a, block(a, text, "\n    graph @rnn"));
+    got = schedule_plain_text(a, block(a, text, "\n    graph @rnn"), true);
     ck_assert_str_eq(got, block(a, text, "\n    kernel @rnn"));
     arena_free(a);
 }

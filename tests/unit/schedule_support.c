@@ -53,7 +53,14 @@ static void begin(test *t, mem *m, const char *text)
     t->g = mod->graphs.v[0];
     if (!graph_verify(t->g, &t->ds, "as given"))
         give_up(t, "the graph is not right");
-    t->k = schedule(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds);
+    machine_shape shape = MACHINE_SHAPE_DEFAULT;
+    if (t->flags & CASE_WIDE) {
+        shape.vector_bytes = 64;
+        shape.vector_regs = 32;
+    }
+    if (t->flags & CASE_PLAIN)
+        shape = MACHINE_SHAPE_PLAIN;
+    t->k = schedule(t->a, t->g, &shape, &t->ds);
     if (!t->k)
         give_up(t, "no schedule");
     if (!kernel_verify(t->k, &t->ds, "after schedule"))
@@ -265,13 +272,13 @@ void check_graph(const char *graph_text, const char *sizes, long ints)
     check_case(graph_text, sizes, ints, CASE_SPECIAL);
 }
 
-static const char *text_of(arena *a, const char *graph_text, bool steps)
+static const char *text_of(arena *a, const char *graph_text, unsigned flags, bool steps)
 {
-    test t = {0};
+    test t = {.flags = flags};
     strbuf b = {.a = a};
     begin(&t, arena_mem(a), graph_text);
     if (steps) {
-        t.k = schedule_step(t.a, t.g, &MACHINE_SHAPE_DEFAULT, &t.ds);
+        t.k = schedule_step(t.a, t.g, &MACHINE_SHAPE_PLAIN, &t.ds);
         if (!t.k || !kernel_verify(t.k, &t.ds, "of steps after schedule"))
             give_up(&t, "the step kernel is not right");
     }
@@ -284,10 +291,10 @@ static const char *text_of(arena *a, const char *graph_text, bool steps)
 
 const char *schedule_text(arena *a, const char *graph_text)
 {
-    return text_of(a, graph_text, false);
+    return text_of(a, graph_text, 0, false);
 }
 
-const char *schedule_step_text(arena *a, const char *graph_text)
+const char *schedule_plain_text(arena *a, const char *graph_text, bool steps)
 {
-    return text_of(a, graph_text, true);
+    return text_of(a, graph_text, CASE_PLAIN, steps);
 }

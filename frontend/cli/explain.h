@@ -1,0 +1,24 @@
+/* explain.h: how `attnc explain` reads, as text and as JSON. */
+#ifndef ATTNC_FRONTEND_CLI_EXPLAIN_H
+#define ATTNC_FRONTEND_CLI_EXPLAIN_H
+
+#include "frontend/cli/program.h"
+#include "passes/explain.h"
+
+typedef struct explained {
+    const graph *g;
+    explanation x;
+} explained;
+typedef VEC(explained) explained_list;
+
+void explain_text(session *s, const explained_list *all, strbuf *out);
+void explain_json(session *s, const explained_list *all, strbuf *out);
+
+/* What both use: the source of a span, on one line and shortened, and "file:line", "" where the
+ * compiler made it; the name of an equation, or its source; the source of a predicate. */
+const char *source_text(session *s, span at);
+const char *source_line(session *s, span at);
+const char *value_name(session *s, const value *v);
+const char *mask_text(session *s, const value *v);
+
+#endif

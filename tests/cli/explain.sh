@@ -1,0 +1,85 @@
+#!/bin/sh
+# attnc explain: what it says of normalisers, recurrences, masks, work and memory.
+. "$(dirname "$0")/common"
+
+cat >m.attn <<'ATTN'
+recurrence network(x: [T, D]) -> (h: [T, H], a: [T, T]) {
+  param W: [H, D]
+  param U: [H, H]
+  c[-1]   = 0
+  h[t]    = tanh(W @ x[t] + U @ c[t-1])
+  a[t, i] = softmax[i <= t and t < i + 8](dot(h[t], h[i]))
+  c[t]    = sum[i](a[t, i] * h[i])
+}
+model run[B] = network
+ATTN
+
+# Formulas where a size is open, numbers where all are given.
+expect 0 "$ATTNC" explain m.attn
+for line in "model run" normalisers "m.attn:6  a: " "recurrences" "over t, step by step: " "through c[t-1]" \
+    "for all t at once: " "masks" "i <= t: " "t < i + 8: " "bounds of the loop over tiles" "work" "operations  " \
+    "functions   " "memory      " "workspace   " "prepared    "; do
+    says out "$line"
+done
+says out "B*T*T"
+says_not out FLOP
+silent err
+sizes="-D B=2 -D T=256 -D D=8 -D H=16"
+# shellcheck disable=SC2086 # a list of words
+expect 0 "$ATTNC" explain m.attn $sizes
+says out FLOP
+says out "% of the tiles skipped"
+says out "operations a byte"
+says out "estimate: "
+says_not out "B*T"
+
+# As JSON; the workspace is what the compiled code asks for.
+# shellcheck disable=SC2086
+expect 0 "$ATTNC" explain m.attn $sizes --json
+cp out e.json
+# shellcheck disable=SC2086
+expect 0 "$ATTNC" bench m.attn $sizes --json --for 1
+"$PYTHON" - <<'PY' || fault "the JSON is not as it should be"
+import json
+[e] = json.load(open("e.json"))
+b = json.load(open("out"))
+assert e["model"] == "run", e
+[n] = e["normalisers"]
+assert n["name"] == "a" and n["line"] == 6, n
+assert n["weights_bytes"] == str(2 * 256 * 256 * 4) and 0 < n["share"] < 0.1, n
+[r] = e["recurrences"]
+assert r["step"] == "t" and not r["backward"] and "h" in r["sequential"] and "c[t-1]" in r["through"], r
+[m] = [m for m in e["masks"] if len(m["parts"]) == 2][:1]
+assert 0 <= m["full"] <= m["visited"] < m["tiles"], m
+w = e["work"]
+assert w["workspace_bytes"] == b["workspace_bytes"] and w["prepared_bytes"] == b["prepared_bytes"], (w, b)
+assert w["flops"] == b["flops"] and w["bytes"] == b["bytes"] and w["exact"], (w, b)
+PY
+
+# The sizes of IR text, which are still open there.
+expect 0 "$ATTNC" dump m.attn
+cp out m.ir
+expect 0 "$ATTNC" explain m.ir -D B=2 -D T=256 -D D=8 -D H=16 --json
+"$PYTHON" - <<'PY' || fault "IR text gives other numbers"
+import json
+[a], [b] = json.load(open("e.json")), json.load(open("out"))
+assert a["work"]["flops"] == b["work"]["flops"] and a["work"]["bytes"] == b["work"]["bytes"]
+PY
+
+# Everything, of a file with several models; wrong files as for the other commands.
+printf 'fn f(x: [T]) -> [T] {\n  return x + 1\n}\nmodel a = f\nmodel b[B] = f\n' >two.attn
+expect 0 "$ATTNC" explain two.attn
+says out "model a"
+says out "model b"
+says_not out masks
+expect 0 "$ATTNC" explain two.attn --entry b
+says_not out "model a"
+printf 'fn f(x: [T]) -> [T] {\n  return x + 1\n}\n' >library.attn
+expect 1 "$ATTNC" explain library.attn
+says err "no model"
+expect 0 "$ATTNC" dump two.attn --entry a --stage=kernel
+cp out k.ir
+expect 1 "$ATTNC" explain k.ir
+says err "holds a kernel"
+
+finish
