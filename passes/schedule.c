@@ -195,10 +195,8 @@ static void schedule_in(void *ctx, arena *scratch)
     }
     if (stays_plain(s))
         return;
-    if (s->shape.vector_bytes > 0) {
-        share_temps(s->k, scratch);
-        mark_loops(s->k, scratch);
-    }
+    share_temps(s->k, scratch);
+    mark_loops(s->k, scratch);
 }
 
 static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds)

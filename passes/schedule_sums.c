@@ -228,7 +228,7 @@ void choose_tiling(sched *s, const value *v)
  * not can be the column. */
 bool may_tile(const sched *s, const value *v)
 {
-    if (v->op != OP_contract || s->plan[v->id].inexact)
+    if (stays_plain(s) || v->op != OP_contract || s->plan[v->id].inexact)
         return false;
     for (int side = 0; side < 2; side++) {
         const value *a = v->args[side], *b = v->args[1 - side];

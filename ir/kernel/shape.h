@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 typedef struct machine_shape {
-    int vector_bytes; /* of the widest vector register that is worth using; 0: there are none, and
-                         the schedule is the plain one, without tiles and marked loops */
+    int vector_bytes; /* of the widest vector register that is worth using */
     int vector_regs;  /* how many of them the code may name */
     int64_t l1_bytes; /* data cache next to a core */
     int64_t l2_bytes; /* a core's own, or its share */
