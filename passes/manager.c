@@ -7,9 +7,12 @@
 #include "passes/pass.h"
 
 const pass_info pass_table[] = {
-#define PASS(id, name, letter, summary, flags) {name, letter, summary, flags, pass_##id},
+#define PASS(id, name, letter, summary, flags) {name, letter, summary, flags, pass_##id, NULL},
+#define KERNEL_PASS(id, name, letter, summary, flags)                                              \
+    {name, letter, summary, flags, NULL, pass_##id},
 #include "passes/passes.def"
 #undef PASS
+#undef KERNEL_PASS
 };
 const rule_info rule_table[RULE_COUNT] = {
 #define RULE(pass, id, meaning) [RULE_##pass##_##id] = {#pass, #id, meaning},
@@ -20,6 +23,8 @@ const size_t pass_count = sizeof pass_table / sizeof pass_table[0];
 
 typedef struct pipeline {
     graph *g;
+    kernel *k; /* one of the two */
+    arena *a;  /* its own */
     diags *ds;
     const pass_options *o;
     long optional_run;
@@ -138,9 +143,49 @@ static void run_one(void *ctx, arena *scratch)
     pass_run r = {.p = p,
                   .pc = {.g = p->g, .diag = p->ds, .scratch = scratch, .hits = p->o->hits},
                   .before = state_of(p->g, scratch)};
-    with_last_words(arena_mem(p->g->a), run_and_verify, say_before, &r);
+    with_last_words(arena_mem(p->a), run_and_verify, say_before, &r);
     if (p->ok && p->o->after)
         p->o->after(p->o->ctx, p->current, p->g, r.pc.changed, r.seconds);
+}
+
+typedef struct kernel_run {
+    pipeline *p;
+    arena *scratch;
+    strbuf before; /* a pass changes the kernel in place: its text is taken first */
+    bool changed;
+    double seconds;
+} kernel_run;
+
+static void say_kernel_before(void *ctx)
+{
+    const kernel_run *r = ctx;
+    if (r->p->o->failed_kernel)
+        r->p->o->failed_kernel(r->p->o->ctx, r->p->current, &r->before);
+}
+
+static void run_and_verify_kernel(void *ctx)
+{
+    kernel_run *r = ctx;
+    pipeline *p = r->p;
+    double start = now();
+    r->changed = p->current->run_kernel(p->k, r->scratch);
+    r->seconds = now() - start;
+    if (!p->o->verify)
+        return;
+    p->ok = kernel_verify(p->k, p->ds, arena_printf(r->scratch, "after %s", p->current->name));
+    if (!p->ok)
+        say_kernel_before(r);
+}
+
+static void run_one_on_kernel(void *ctx, arena *scratch)
+{
+    pipeline *p = ctx;
+    kernel_run r = {.p = p, .scratch = scratch, .before = {.a = scratch}};
+    if (p->o->failed_kernel)
+        kernel_print(p->k, &r.before);
+    with_last_words(arena_mem(p->a), run_and_verify_kernel, say_kernel_before, &r);
+    if (p->ok && p->o->after_kernel)
+        p->o->after_kernel(p->o->ctx, p->current, p->k, r.changed, r.seconds);
 }
 
 static void run_all(void *ctx, arena *scratch)
@@ -163,18 +208,28 @@ static void run_all(void *ctx, arena *scratch)
         bool runs = started && !among(&disabled, x);
         if (runs && (x->flags & PASS_OPTIONAL))
             runs = o->limit < 0 || p->optional_run++ < o->limit;
-        if (runs) {
+        if (runs && (x->run != NULL) == (p->g != NULL)) {
             p->current = x;
-            with_scratch(arena_mem(p->g->a), run_one, p);
+            with_scratch(arena_mem(p->a), p->g ? run_one : run_one_on_kernel, p);
         }
         if (started && x == last)
             return;
     }
 }
 
+static bool run_pipeline(pipeline p)
+{
+    p.ok = true;
+    with_scratch(arena_mem(p.a), run_all, &p);
+    return p.ok;
+}
+
 bool passes_run(graph *g, diags *ds, const pass_options *o)
 {
-    pipeline p = {.g = g, .ds = ds, .o = o, .ok = true};
-    with_scratch(arena_mem(g->a), run_all, &p);
-    return p.ok;
+    return run_pipeline((pipeline){.g = g, .a = g->a, .ds = ds, .o = o});
+}
+
+bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o)
+{
+    return run_pipeline((pipeline){.k = k, .a = k->a, .ds = ds, .o = o});
 }

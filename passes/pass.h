@@ -4,8 +4,10 @@
 
 #include "passes/passes.h"
 
-#define PASS(id, name, letter, summary, flags) bool pass_##id(pass_ctx *pc);
+#define PASS(id, name, letter, summary, flags)        bool pass_##id(pass_ctx *pc);
+#define KERNEL_PASS(id, name, letter, summary, flags) bool pass_##id(kernel *k, arena *scratch);
 #include "passes/passes.def"
 #undef PASS
+#undef KERNEL_PASS
 
 #endif

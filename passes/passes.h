@@ -47,7 +47,8 @@ typedef struct pass_info {
     char letter;
     const char *summary;
     unsigned flags;
-    bool (*run)(pass_ctx *);
+    bool (*run)(pass_ctx *);               /* NULL: it works on kernels */
+    bool (*run_kernel)(kernel *, arena *); /* whether it changed something */
 } pass_info;
 extern const pass_info pass_table[];
 extern const size_t pass_count;
@@ -64,15 +65,21 @@ typedef struct pass_options {
     /* A pass ended in an internal error, or what it made breaks a rule: `before` is the graph as it
      * was. The process may end behind it. */
     void (*failed)(void *ctx, const pass_info *p, const graph *before);
+    /* The same of passes over kernels; the kernel before as text. */
+    void (*after_kernel)(void *ctx, const pass_info *p, const kernel *k, bool changed,
+                         double seconds);
+    void (*failed_kernel)(void *ctx, const pass_info *p, const strbuf *before);
     uint32_t *hits;       /* RULE_COUNT counters that are added to; NULL: none */
     const char *sabotage; /* tests: "ice:PASS" or "verify:PASS", how that pass fails; else NULL */
     void *ctx;
 } pass_options;
 
 bool passes_run(graph *g, diags *ds, const pass_options *o);
+/* The passes over kernels, on what the schedule made. */
+bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o);
 
-/* graph -> kernel: the last step before the backend; `shape` is of the machine that the kernel is
- * for. NULL after reporting to ds. */
+/* graph -> kernel, on which the kernel passes and the backend work; `shape` is of the machine that
+ * the kernel is for. NULL after reporting to ds. */
 kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds);
 /* step graph -> step kernel: two bodies, one to begin and one that goes some steps on. */
 kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds);

@@ -193,10 +193,6 @@ static void schedule_in(void *ctx, arena *scratch)
         for (size_t i = 0; i < s->g->results.n; i++)
             emit_output(s, i);
     }
-    if (stays_plain(s))
-        return;
-    share_temps(s->k, scratch);
-    mark_loops(s->k, scratch);
 }
 
 static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds)

@@ -13,9 +13,7 @@
  *   schedule_online_*  online ops by tiles (schedule_online_tile.h); few rows, many keys (_split)
  *   schedule_sums.c    sums by tiles: which stored values are made so, and their loops
  *   schedule_tile.c    one tile of a sum (schedule_tile.h)
- *   schedule_panel.c   operands of tiles in memory by blocks of columns
- *   schedule_place.c    the finished kernel: temps that share memory
- *   schedule_lanes.c   the finished kernel: which loops run in vectors, which on threads */
+ *   schedule_panel.c   operands of tiles in memory by blocks of columns */
 #ifndef ATTNC_PASSES_SCHEDULE_INTERNAL_H
 #define ATTNC_PASSES_SCHEDULE_INTERNAL_H
 
@@ -277,10 +275,5 @@ bool may_tile(const sched *s, const value *v);
 void choose_tiling(sched *s, const value *v);
 const ix *tiling_column(const struct tiling *t);
 void emit_tiling(sched *s, frame *f, const value *v);
-
-/* Of the finished kernel: temps that are not in use at the same time share memory. */
-void share_temps(kernel *k, arena *scratch);
-/* Marks loops of the finished kernel as vector and parallel ones. */
-void mark_loops(kernel *k, arena *scratch);
 
 #endif

@@ -79,10 +79,33 @@ static void keep_graph(void *ctx, const pass_info *p, const graph *before)
     program_keep_graph(d->s, p, before);
 }
 
+static void after_kernel_pass(void *ctx, const pass_info *p, const kernel *k, bool changed,
+                              double seconds)
+{
+    dumper *d = ctx;
+    phase_note(d->s, (phase_time){p->name, seconds, true});
+    if (!d->dir)
+        return;
+    strbuf text = {.a = d->s->a};
+    if (changed)
+        kernel_print(k, &text);
+    else
+        sb_printf(&text, "; %s changes nothing\n", p->name);
+    put_file(d, d->p.graphs.n > 1 ? k->name : NULL, p->name, "ir", &text);
+}
+
+static void keep_kernel(void *ctx, const pass_info *p, const strbuf *before)
+{
+    const dumper *d = ctx;
+    program_keep_kernel(d->s, p, before);
+}
+
 static bool optimise(dumper *d)
 {
     d->c.passes.after = after_pass;
     d->c.passes.failed = keep_graph;
+    d->c.passes.after_kernel = after_kernel_pass;
+    d->c.passes.failed_kernel = keep_kernel;
     d->c.passes.ctx = d;
     phase_begin(d->s, "optimising");
     bool ok = true;
@@ -95,16 +118,16 @@ static bool optimise(dumper *d)
     return ok && !d->failed;
 }
 
-static bool known_pass(session *s, const char *name)
+static const pass_info *known_pass(session *s, const char *name)
 {
     const char **names = ARENA_ARRAY(s->a, const char *, pass_count);
     for (size_t i = 0; i < pass_count; i++) {
         names[i] = pass_table[i].name;
         if (strcmp(names[i], name) == 0)
-            return true;
+            return &pass_table[i];
     }
     report_unknown_name(s, "pass", name, names, pass_count);
-    return false;
+    return NULL;
 }
 
 static void print_kernels(dumper *d)
@@ -195,7 +218,10 @@ int cmd_dump(session *s)
         d.c.choose_passes = true;
     }
 
-    bool ok = !after || known_pass(s, after);
+    const pass_info *pass = after ? known_pass(s, after) : NULL;
+    bool ok = !after || pass;
+    if (pass && !pass->run)
+        last = STAGE_KERNEL;
     if (ok && d.dir && mkdir(d.dir, 0777) != 0 && errno != EEXIST) {
         diag_error(&s->ds, (span){0}, "cannot make the folder %s: %s", d.dir, strerror(errno));
         ok = false;

@@ -22,6 +22,31 @@ void program_keep_graph(void *ctx, const pass_info *p, const graph *before)
     keep_failed(s, p->name, &text, "opt", arena_printf(s->a, "--passes=%s", p->name));
 }
 
+void program_keep_kernel(void *ctx, const pass_info *p, const strbuf *before)
+{
+    session *s = ctx;
+    keep_failed(s, p->name, before, "opt", arena_printf(s->a, "--passes=%s", p->name));
+}
+
+static void note_kernel_time(void *ctx, const pass_info *p, const kernel *k, bool changed,
+                             double seconds)
+{
+    (void)k;
+    (void)changed;
+    phase_note(ctx, (phase_time){p->name, seconds, true});
+}
+
+bool program_kernel_passes(session *s, const compile_options *c, kernel *k)
+{
+    pass_options o = c->passes;
+    if (!o.after_kernel) {
+        o.after_kernel = note_kernel_time;
+        o.failed_kernel = program_keep_kernel;
+        o.ctx = s;
+    }
+    return kernel_passes_run(k, &s->ds, &o);
+}
+
 bool program_optimise(session *s, const compile_options *c, program *p)
 {
     pass_options o = c->passes;
@@ -95,7 +120,7 @@ static kernel *schedule_one(session *s, const compile_options *c, const machine_
 {
     scheduling x = {.s = s, .c = c, .g = g, .shape = shape, .steps = steps};
     with_last_words(&s->m, schedule_and_verify, keep_graph, &x);
-    return x.k;
+    return x.k && program_kernel_passes(s, c, x.k) ? x.k : NULL;
 }
 
 bool program_schedule(session *s, const compile_options *c, program *p)

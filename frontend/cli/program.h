@@ -41,6 +41,9 @@ void report_no_steps(session *s, const graph *g);
 bool program_optimise(session *s, const compile_options *c, program *p);
 void program_keep_graph(void *ctx, const pass_info *p, const graph *before);
 /* Kernels out of the graphs as they are. */
+void program_keep_kernel(void *ctx, const pass_info *p, const strbuf *before);
+bool program_kernel_passes(session *s, const compile_options *c, kernel *k);
+/* Kernels of the graphs, the passes over kernels done. */
 bool program_schedule(session *s, const compile_options *c, program *p);
 /* Native code of all kernels, in s->code. */
 bool program_codegen(session *s, const compile_options *c, const program *p);

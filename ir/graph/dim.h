@@ -77,6 +77,13 @@ bool dim_eval(const dim *d, const int64_t *symbols, int64_t *value);
 
 /* Text: `2*H + 1`, `(T // 2)`, `max(T, S)`; reads back to the same pointer. */
 void dim_print(const dim *d, strbuf *out);
+/* A reader makes the symbols in the order of a text's `dims` line; in a table that has another,
+ * terms stand otherwise. Dims of t as they are printed where the symbols are listed in that order.
+ */
+typedef struct dim_order dim_order;
+const dim_order *dim_order_new(arena *a, strtab *names, const dims *t, const char *const *symbols,
+                               size_t n);
+void dim_print_in(const dim_order *o, const dim *d, strbuf *out);
 const char *dim_text(arena *a, const dim *d);
 /* Reads the longest dim at the start of the n bytes at s; *used is what it took (on failure:
  * where). All its symbols must be in the table. NULL on failure, with *error a text for the user

@@ -10,6 +10,36 @@
 
 /* --- printing --- */
 
+struct dim_order {
+    dims *table; /* NULL: the order is the table's own */
+    const dim **by;
+};
+
+const dim_order *dim_order_new(arena *a, strtab *names, const dims *t, const char *const *symbols,
+                               size_t n)
+{
+    dim_order *o = ARENA_NEW(a, dim_order);
+    uint32_t all = dims_n_symbols(t);
+    bool same = true;
+    for (uint32_t i = 0; i < n && i < all; i++)
+        same = same && strcmp(symbols[i], dims_symbol(t, i)) == 0;
+    if (same)
+        return o;
+    o->table = dims_new(a, names);
+    for (size_t i = 0; i < n; i++)
+        dim_sym(o->table, symbols[i]);
+    o->by = ARENA_ARRAY(a, const dim *, all);
+    for (uint32_t i = 0; i < all; i++)
+        o->by[i] = dim_sym(o->table, dims_symbol(t, i));
+    return o;
+}
+
+void dim_print_in(const dim_order *o, const dim *d, strbuf *out)
+{
+    const dim *other = o->table ? dim_subst(o->table, d, o->by) : NULL;
+    dim_print(other ? other : d, out);
+}
+
 /* Operands of a division: bare where text binds them as meant. */
 static void print_operand(const dim *d, bool left, strbuf *out)
 {

@@ -23,8 +23,7 @@ typedef struct printer {
     uint32_t *scan_no; /* by scan: 1 + its number in the text, 0: not yet */
     uint32_t n_scans;
     unsigned char *seen; /* by index: its extent has been said */
-    dims *table;         /* another order of the symbols than the graph's own table, or NULL */
-    const dim **by;
+    const dim_order *order;
 } printer;
 
 /* --- preparation --- */
@@ -98,25 +97,6 @@ static void find_inline(printer *p)
     }
 }
 
-/* A reader makes the dims in the order of the list; where the table has another, terms stand
- * otherwise. */
-static void order_dims(printer *p)
-{
-    const graph *g = p->g;
-    uint32_t n = dims_n_symbols(g->dims);
-    bool same = true;
-    for (uint32_t i = 0; i < g->symbols.n && i < n; i++)
-        same = same && strcmp(g->symbols.v[i], dims_symbol(g->dims, i)) == 0;
-    if (same)
-        return;
-    p->table = dims_new(p->scratch, g->names);
-    for (size_t i = 0; i < g->symbols.n; i++)
-        dim_sym(p->table, g->symbols.v[i]);
-    p->by = ARENA_ARRAY(p->scratch, const dim *, n);
-    for (uint32_t i = 0; i < n; i++)
-        p->by[i] = dim_sym(p->table, dims_symbol(g->dims, i));
-}
-
 /* --- pieces --- */
 
 static void put(printer *p, const char *s)
@@ -126,8 +106,7 @@ static void put(printer *p, const char *s)
 
 static void put_dim(printer *p, const dim *d)
 {
-    const dim *other = p->table ? dim_subst(p->table, d, p->by) : NULL;
-    dim_print(other ? other : d, p->out);
+    dim_print_in(p->order, d, p->out);
 }
 
 static void put_string(printer *p, const char *s)
@@ -516,7 +495,7 @@ static void print_graph(void *ctx, arena *scratch)
     mark_live(p);
     find_homes(p);
     find_inline(p);
-    order_dims(p);
+    p->order = dim_order_new(p->scratch, p->g->names, p->g->dims, p->g->symbols.v, p->g->symbols.n);
     p->name = ARENA_ARRAY(scratch, const char *, g->values.n);
     p->scan_no = ARENA_ARRAY(scratch, uint32_t, g->n_scans);
     p->seen = ARENA_ARRAY(scratch, unsigned char, g->ixs.n);

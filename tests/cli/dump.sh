@@ -28,7 +28,7 @@ says out "run:"
 expect 1 "$ATTNC" dump kernel.ir --stage=graph
 says err "the file holds a kernel"
 expect 1 "$ATTNC" opt kernel.ir --passes=simplify
-says err "passes work on graphs"
+says err "the pass simplify works on graphs, and this is a kernel"
 expect 0 "$ATTNC" dump layer.ir --dot
 says out "digraph"
 

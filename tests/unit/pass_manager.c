@@ -44,7 +44,10 @@ START_TEST(table)
 {
     ck_assert_uint_ge(pass_count, 1);
     for (size_t i = 0; i < pass_count; i++) {
-        ck_assert(pass_table[i].run != NULL && pass_table[i].summary[0] != '\0');
+        ck_assert((pass_table[i].run == NULL) != (pass_table[i].run_kernel == NULL));
+        ck_assert(pass_table[i].summary[0] != '\0');
+        if (i > 0 && pass_table[i].run)
+            ck_assert_msg(pass_table[i - 1].run != NULL, "passes over graphs come first");
         for (size_t k = 0; k < i; k++) {
             ck_assert_str_ne(pass_table[i].name, pass_table[k].name);
             ck_assert_int_ne(pass_table[i].letter, pass_table[k].letter);
@@ -64,11 +67,54 @@ START_TEST(selection)
                      "simplify ");
     ck_assert_str_eq(run_with((pass_options){.limit = 0}), "");
     const char *all = run_with((pass_options){.limit = -1});
-    for (size_t i = 0; i < pass_count; i++)
-        ck_assert_ptr_nonnull(strstr(all, pass_table[i].name));
-    const char *last = pass_table[pass_count - 1].name;
+    const char *last = NULL;
+    for (size_t i = 0; i < pass_count; i++) {
+        ck_assert((strstr(all, pass_table[i].name) != NULL) == (pass_table[i].run != NULL));
+        if (pass_table[i].run)
+            last = pass_table[i].name;
+    }
     ck_assert_str_eq(run_with((pass_options){.start_from = last, .stop_after = last, .limit = -1}),
                      arena_printf(s.a, "%s ", last));
+}
+END_TEST
+
+static void note_kernel(void *ctx, const pass_info *p, const kernel *k, bool changed,
+                        double seconds)
+{
+    ck_assert(k && seconds >= 0);
+    sb_printf(ctx, "%s%s ", p->name, changed ? "!" : "");
+}
+
+static const char *run_on_kernel(pass_options o)
+{
+    static const char text[] = "kernel @k real f32 {\n dims T\n buffer x : input f32[T] \"x\"\n"
+                               " buffer y : output f32[T] \"y\"\n buffer a : temp f32[T]\n"
+                               " buffer b : temp f32[T]\n"
+                               " for i in 0 .. T { a[i] = exp(x[i]) }\n"
+                               " for j in 0 .. T { y[j] = a[j] }\n"
+                               " for l in 0 .. T { b[l] = x[l] }\n"
+                               " for m in 0 .. T { y[m] = b[m] }\n}\n";
+    log_text.n = 0;
+    sb_puts(&log_text, "");
+    o.after_kernel = note_kernel;
+    o.ctx = &log_text;
+    o.verify = true;
+    kernel *k =
+        kernel_parse(s.a, s.names, &s.ds, source_add(&s.sources, "k.ir", text, sizeof text - 1));
+    ck_assert_ptr_nonnull(k);
+    ck_assert(kernel_passes_run(k, &s.ds, &o));
+    return sb_text(&log_text);
+}
+
+START_TEST(kernels)
+{
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = -1}), "place! lanes! ");
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = -1, .disabled = "place"}), "lanes! ");
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = -1, .only = "lanes, lanes, simplify"}),
+                     "lanes! lanes ");
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = -1, .stop_after = "simplify"}), "");
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = -1, .start_from = "lanes"}), "lanes! ");
+    ck_assert_str_eq(run_on_kernel((pass_options){.limit = 0}), "");
 }
 END_TEST
 
@@ -189,6 +235,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, table);
     tcase_add_test(c, selection);
+    tcase_add_test(c, kernels);
     tcase_add_test(c, unknown_names);
     tcase_add_test(c, out_of_memory);
     tcase_add_test(c, failure);

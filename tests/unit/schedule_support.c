@@ -63,6 +63,9 @@ static void begin(test *t, mem *m, const char *text)
     t->k = schedule(t->a, t->g, &shape, &t->ds);
     if (!t->k)
         give_up(t, "no schedule");
+    pass_options all = {.limit = -1, .verify = true};
+    if (!(t->flags & CASE_PLAIN) && !kernel_passes_run(t->k, &t->ds, &all))
+        give_up(t, "a kernel pass");
     if (!kernel_verify(t->k, &t->ds, "after schedule"))
         give_up(t, "the kernel is not right");
 }

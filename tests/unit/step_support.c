@@ -83,6 +83,9 @@ static void compile(step_test *t)
     t->k->stepper = schedule_step(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds);
     if (!t->k->stepper || !kernel_verify(t->k->stepper, &t->ds, "of steps after schedule"))
         give_up(t, "no schedule of steps");
+    const pass_options all = {.limit = -1, .verify = true};
+    if (!kernel_passes_run(t->k, &t->ds, &all) || !kernel_passes_run(t->k->stepper, &t->ds, &all))
+        give_up(t, "a kernel pass");
     check_kernel_text(t, t->k->stepper);
     t->module = backend_compile(&t->k, 1, &o, &t->ds);
     if (!t->module || !backend_jit(t->module, t->g->name, &t->e, &t->ds))

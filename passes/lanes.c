@@ -1,10 +1,13 @@
-/* schedule_lanes.c: the finished kernel once more: innermost loops whose iterations are
- * independent become vector loops, outermost ones that hold loops parallel ones.
+/* lanes.c: innermost loops of a kernel whose iterations are independent become vector loops,
+ * outermost ones that hold loops parallel ones.
  *
  * Independence is proved from the code alone: what is stored lies at another place in each
  * iteration and nothing of it is loaded by another one. Loops that the schedule marked itself are
- * left as they are. */
-#include "passes/schedule_internal.h"
+ * left as they are.
+ *
+ * require: a verified kernel.  keep: what it computes but for the order of sums in a loop, which
+ * the target fixes.  give: loops that are `vector` or `parallel`; two nested ones made one. */
+#include "passes/pass.h"
 
 typedef struct look { /* one loop, while it is judged */
     const kstmt *loop;
@@ -226,8 +229,9 @@ static void join_loops(kernel *k, kstmt *outer)
     outer->body = body;
 }
 
-static void mark(kernel *k, arena *scratch, kblock *b, bool outermost)
+static bool mark(kernel *k, arena *scratch, kblock *b, bool outermost)
 {
+    bool changed = false;
     for (size_t i = 0; i < b->s.n; i++) {
         kstmt *st = b->s.v[i];
         bool below = outermost && st->kind != KS_FOR;
@@ -240,15 +244,17 @@ static void mark(kernel *k, arena *scratch, kblock *b, bool outermost)
                 st->loop = KL_PARALLEL;
             if (st->loop == KL_PARALLEL && can_join(scratch, st))
                 join_loops(k, st);
+            changed = changed || st->loop != KL_SEQ;
         }
-        mark(k, scratch, &st->body, below);
-        mark(k, scratch, &st->other, below);
+        changed = mark(k, scratch, &st->body, below) || changed;
+        changed = mark(k, scratch, &st->other, below) || changed;
     }
+    return changed;
 }
 
-void mark_loops(kernel *k, arena *scratch)
+bool pass_lanes(kernel *k, arena *scratch)
 {
-    mark(k, scratch, &k->prepare, true);
-    mark(k, scratch, &k->body, true);
-    mark(k, scratch, &k->step, false);
+    bool prepare = mark(k, scratch, &k->prepare, true);
+    bool body = mark(k, scratch, &k->body, true);
+    return mark(k, scratch, &k->step, false) || body || prepare;
 }

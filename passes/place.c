@@ -1,10 +1,11 @@
-/* schedule_place.c: the finished kernel once more: temps that are not in use at the same time share
- * memory.
+/* place.c: memory: temps of a kernel that are not in use at the same time share it.
  *
  * A temp is in use from the first statement of the body that names it to the last; a loop counts
  * as one statement, so nothing is said about temps within a recurrence. Of two temps of one shape
- * the later one moves into the earlier one: whatever of it is loaded was stored before. */
-#include "passes/schedule_internal.h"
+ * the later one moves into the earlier one: whatever of it is loaded was stored before.
+ *
+ * require: a verified kernel.  keep: what it computes.  give: fewer temps, of the same sizes. */
+#include "passes/pass.h"
 
 typedef struct placing {
     kernel *k;
@@ -157,7 +158,7 @@ static void drop_moved(placing *p)
         k->bufs.v[i]->id = (uint32_t)i;
 }
 
-void share_temps(kernel *k, arena *scratch)
+bool pass_place(kernel *k, arena *scratch)
 {
     size_t n = k->bufs.n;
     placing p = {.k = k, .scratch = scratch};
@@ -172,7 +173,8 @@ void share_temps(kernel *k, arena *scratch)
     name_block(&p, &k->prepare, false);
     name_block(&p, &k->step, false);
     if (!choose(&p))
-        return;
+        return false;
     move_block(&p, &k->body);
     drop_moved(&p);
+    return true;
 }
