@@ -1,6 +1,6 @@
 /* lower_if.c: conditions.
  *
- * LLVM makes a vector loop of `acc = add(acc, cond ? x : -0.0)` but not, for reals, of
+ * LLVM makes a vector loop of `acc = add(acc, cond ? x : 0.0)` but not, for reals, of
  * `if cond { acc = add(acc, x) }`. The two are the same number, so the second is built as the
  * first: only x is computed under the condition, and the update stands behind it. So it is for max
  * and min. */
@@ -51,8 +51,7 @@ static bool uses(ptr_map *seen, const kblock *b, const kvar *v, const kstmt *exc
 static double neutral(op_id op)
 {
     switch (op) {
-    case OP_add:
-        return -0.0;
+    case OP_add: /* not -0.0: sums begin with 0.0, and of nothing they stay so */
     case OP_sub:
         return 0.0;
     case OP_max:

@@ -39,8 +39,8 @@ static LLVMValueRef neutral(const lb *l, op_id op, dtype dt)
     bool real = dt == DT_F32 || dt == DT_F64;
     LLVMTypeRef ty = l_type(l, dt);
     switch (op) {
-    case OP_add:
-        return real ? l_real(ty, -0.0) : l_i64(l, 0);
+    case OP_add: /* not -0.0: a sum of nothing is 0.0 */
+        return real ? l_real(ty, 0) : l_i64(l, 0);
     case OP_mul:
         return real ? l_real(ty, 1) : l_i64(l, 1);
     case OP_max:

@@ -38,6 +38,13 @@ static void walk(merger *m, const value *v)
     walk(m, v->where);
 }
 
+static void all_clash(merger *m)
+{
+    for (size_t i = 0; i < m->used.n; i++)
+        for (size_t k = 0; k < m->used.n; k++)
+            m->clash[m->used.v[i]->id * m->n + m->used.v[k]->id] = 1;
+}
+
 const ix *const *merge_ixs(sema *s, graph *from, tensor *const *live, size_t n_live)
 {
     merger m = {.s = s, .from = from, .n = from->ixs.n};
@@ -48,9 +55,13 @@ const ix *const *merge_ixs(sema *s, graph *from, tensor *const *live, size_t n_l
         for (uint32_t i = 0; i < live[t]->n_ix; i++)
             use(&m, live[t]->ix[i]);
         walk(&m, live[t]->body);
-        for (size_t i = 0; i < m.used.n; i++)
-            for (size_t k = 0; k < m.used.n; k++)
-                m.clash[m.used.v[i]->id * m.n + m.used.v[k]->id] = 1;
+        all_clash(&m);
+    }
+    for (size_t k = 0; k < from->inputs.n; k++) { /* those that nobody reads are inputs too */
+        m.used.n = 0;
+        for (uint32_t i = 0; i < from->inputs.v[k]->n_ix; i++)
+            use(&m, from->inputs.v[k]->ix[i]);
+        all_clash(&m);
     }
     const ix **to = ARENA_ARRAY(s->a, const ix *, m.n ? m.n : 1);
     for (size_t i = 0; i < m.n; i++) {

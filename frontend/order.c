@@ -19,6 +19,17 @@ bool is_own_value(const tensor *t, const value *v)
 
 /* --- edges --- */
 
+/* Paths are asked for of steps, and of ints that may be read before they are written. */
+static bool wants_paths(order *o)
+{
+    for (uint32_t i = 0; !o->by_value && !o->ints_known && i < o->n_scan; i++) {
+        const tensor *t = o->by_scan[i];
+        o->ints = o->ints || (t && (t->dt == DT_I64 || t->dt == DT_BOOL));
+    }
+    o->ints_known = true;
+    return o->by_value || o->ints;
+}
+
 static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
 {
     if (!v || seen[v->id] || (v->op == OP_given && o->by_value))
@@ -27,7 +38,7 @@ static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
     tensor *y;
     if ((y = placeholder_of(o, v)) && !is_own_value(t, v)) {
         edge e = {.from = t, .to = y, .node = v};
-        if (o->by_value)
+        if (wants_paths(o))
             e.paths = o->path[v->id];
         value **ix = ARENA_ARRAY(o->s->a, value *, y->n_ix);
         for (uint32_t i = 0; i < y->n_ix; i++)
@@ -38,7 +49,7 @@ static void scan_body(order *o, tensor *t, value *v, unsigned char *seen)
     }
     if (v->op == OP_read && (y = placeholder_of(o, v->args[0]))) {
         edge e = {.from = t, .to = y, .node = v, .index = v->args + 1, .where = v->where};
-        if (o->by_value)
+        if (wants_paths(o))
             e.paths = o->path[v->id];
         vec_push(o->s->a, &o->edges[t->id], e);
         for (uint32_t i = 1; i < v->n_args; i++)
@@ -59,7 +70,7 @@ void order_edges(order *o, tensor *t)
     if (t->is_input)
         return;
     /* new index values may be made while scanning: the array is sized for them */
-    if (o->by_value)
+    if (wants_paths(o))
         paths_find(o, t);
     unsigned char *seen = ARENA_ARRAY(o->s->a, unsigned char, o->from->values.n + 4096);
     scan_body(o, t, t->body, seen);
@@ -110,10 +121,16 @@ bool order_needs_guard(order *o, const edge *e, uint32_t from_pos, uint32_t to_p
                        relation r)
 {
     sema *s = o->s;
-    if (!o->by_value || (r != REL_PAST && r != REL_UPTO))
+    if (r != REL_PAST && r != REL_UPTO)
         return false;
     value *step = graph_index(s->g, e->from->ix[from_pos]), *at = e->index[to_pos];
-    return !paths_prove(o, e, backward ? step : at, backward ? at : step, r == REL_PAST, true);
+    value *lo = backward ? step : at, *hi = backward ? at : step;
+    /* rows that are not written yet are NaN and do no harm where they are dropped; ints are no NaN
+     */
+    bool real = e->to->dt != DT_I64 && e->to->dt != DT_BOOL;
+    if (real && !o->by_value)
+        return false;
+    return !paths_prove(o, e, lo, hi, r == REL_PAST, true);
 }
 
 bool order_cuts(order *o, const frame *f, const edge *e)

@@ -66,7 +66,8 @@ typedef struct order {
     uint32_t n_scan;
     VEC(edge) * edges; /* by tensor id */
     bool *edges_done;
-    /* step.c: conditions of reads (paths.c) */
+    bool ints_known, ints; /* some tensor is of ints or bools */
+    /* conditions of reads (paths.c): of steps, and where there are ints */
     bool *reach; /* by value id: some tensor */
     path_list *path;
     uint32_t *met; /* by value id: in which walk */
@@ -80,7 +81,8 @@ tensor *placeholder_of(const order *o, const value *v);
 bool is_own_value(const tensor *t, const value *v);
 void order_edges(order *o, tensor *t);
 relation order_relation(order *o, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward);
-/* Where that is known by a select only: the read must say so itself, as its other side counts. */
+/* Where that is known by a select only, or by the other side of an `and`: the read must say so
+ * itself, as all of a select and of an `and` counts. */
 bool order_needs_guard(order *o, const edge *e, uint32_t from_pos, uint32_t to_pos, bool backward,
                        relation r);
 /* Finds step positions for the tensors of component c of frame `outer`; false after a message. */

@@ -160,12 +160,14 @@ static domain_range solve_atom(solve *s, const value *v, bool le, limit to)
     domain_range r = any_range(s);
     switch (v->op) {
     case OP_index:
+        domain_hit(b, RULE_domains_index);
         if (le)
             to = each(b, num_add, to, one, one);
         r = le ? (domain_range){zero, clamp(s, to.hull), zero, clamp(s, to.full)}
                : (domain_range){clamp(s, to.hull), s->extent, clamp(s, to.full), s->extent};
         break;
     case OP_idiv: /* v // by <= x: v < (x + 1) * by */
+        domain_hit(b, RULE_domains_quotient);
         by = positive(s, v->args[1]);
         if (le)
             to = each(b, num_add, to, one, one);
@@ -176,16 +178,19 @@ static domain_range solve_atom(solve *s, const value *v, bool le, limit to)
         break;
     case OP_mul: {
         int moving = value_has_ix(v->args[0], s->j) ? 0 : 1;
+        domain_hit(b, RULE_domains_product);
         by = positive(s, v->args[1 - moving]);
         r = b->failed ? r : solve_value(s, v->args[moving], le, divide(b, to, by, le));
         break;
     }
     case OP_max:
     case OP_min:
+        domain_hit(b, RULE_domains_extreme);
         r = solve_pair(s, v, le, to);
         break;
     case OP_abs: { /* |v| <= x: v <= x and v >= -x */
         limit minus = {num_neg(b, to.hull), num_neg(b, to.full)};
+        domain_hit(b, RULE_domains_absolute);
         domain_range up = solve_value(s, v->args[0], le, to);
         domain_range down = solve_value(s, v->args[0], !le, minus);
         r = le ? intersect(s, up, down) : unite(s, up, down);
@@ -256,6 +261,7 @@ static domain_range solve_compare(solve *s, const value *p, bool opposite)
     limit minus = {num_const(-1), num_const(-1)};
     if (!equal)
         return opposite ? solve_sum(s, &x, false, one) : solve_sum(s, &x, true, zero);
+    domain_hit(b, RULE_domains_equal);
     if ((p->op == OP_eq) != opposite) {
         domain_range r = solve_sum(s, &x, true, zero);
         return intersect(s, r, solve_sum(s, &x, false, zero));
@@ -303,6 +309,9 @@ static domain_range predicate(solve *s, const value *p, bool opposite)
     if (p->op != OP_not && p->op != OP_and && p->op != OP_or)
         return leaf_range(s, p, opposite);
     b->depth++;
+    domain_hit(b, p->op == OP_not   ? RULE_domains_opposite
+                  : p->op == OP_and ? RULE_domains_both
+                                    : RULE_domains_either);
     domain_range r = predicate(s, p->args[0], opposite != (p->op == OP_not));
     if (p->op != OP_not) {
         domain_range y = predicate(s, p->args[1], opposite);

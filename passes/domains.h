@@ -30,6 +30,7 @@ typedef struct domain_host {
                  const kexpr **greatest);
     /* e as something that may be written many times. May be NULL. */
     const kexpr *(*hold)(void *ctx, const kexpr *e, const char *name);
+    uint32_t *hits; /* by rule_id: how often it was applied; NULL: nobody asks */
 } domain_host;
 
 /* For a tile of all indices: whether the predicate can hold anywhere in it, and whether it must

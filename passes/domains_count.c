@@ -231,7 +231,7 @@ domain_way domain_way_of(arena *scratch, const value *p, const ix *j, const ix *
                          uint32_t n)
 {
     kernel *k = scratch_kernel(scratch, dims_new(scratch, strtab_new(scratch)));
-    domain_host h = {k, k, some_point, some_data, some_hold};
+    domain_host h = {k, k, some_point, some_data, some_hold, NULL};
     domain_span *tile = ARENA_ARRAY(scratch, domain_span, n + 1);
     for (uint32_t i = 0; i <= n; i++) {
         tile[i].i = i < n ? rows[i] : j;
@@ -325,7 +325,7 @@ bool domain_count(arena *scratch, const graph *g, const value *p, const ix *row,
 {
     kernel *k = scratch_kernel(scratch, g->dims);
     count c = {.n = {.k = k, .a = scratch, .symbols = symbols}, .exact = true};
-    domain_host h = {k, &c, known_point, NULL, count_hold};
+    domain_host h = {k, &c, known_point, NULL, count_hold, NULL};
     int64_t rows = 1, keys;
     grid d;
     *out = (domain_share){0};

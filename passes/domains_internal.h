@@ -9,6 +9,7 @@
 #define ATTNC_PASSES_DOMAINS_INTERNAL_H
 
 #include "passes/domains.h"
+#include "passes/passes.h"
 
 /* An int: e + off. e NULL: a constant. mag bounds |e|, so that most overflow is seen to be
  * impossible; the rest is asked for when the kernel runs (box.ok). */
@@ -33,6 +34,12 @@ typedef struct box {
     bool by_data;    /* a part is known by data */
     unsigned depth;
 } box;
+
+static inline void domain_hit(const box *b, rule_id r)
+{
+    if (b->h->hits)
+        b->h->hits[r]++;
+}
 
 enum { DOMAIN_MAX_TERMS = 8, DOMAIN_MAX_DEPTH = 64 };
 

@@ -199,6 +199,7 @@ static interval remainder_of(box *b, const value *v)
     interval x = held(b, interval_of(b, v->args[0]));
     if (b->failed)
         return x;
+    domain_hit(b, RULE_domains_remainder);
     num q = num_floor(b, x.lo, d), r = num_floor(b, x.hi, d);
     const kexpr *same = dx_hold(b, dx(b, OP_eq, num_expr(b, q), num_expr(b, r)), "same");
     const kexpr *by = num_expr(b, d);
@@ -226,6 +227,7 @@ static interval data_interval(box *b, const value *v)
     if (!box_data(b, v, &lo, &hi) || lo->dt != DT_I64)
         return fail(b);
     b->by_data = true;
+    domain_hit(b, RULE_domains_data_ints);
     return (interval){num_of(lo, INT_SIZE), num_of(hi, INT_SIZE)};
 }
 
@@ -404,5 +406,6 @@ real_interval real_interval_of(box *b, const value *v)
     if (!box_data(b, v, &lo, &hi) || (lo->dt != DT_F32 && lo->dt != DT_F64))
         return real_fail(b);
     b->by_data = true;
+    domain_hit(b, RULE_domains_data_reals);
     return (real_interval){lo, hi};
 }

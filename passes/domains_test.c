@@ -90,6 +90,7 @@ static domain_truth data_truth(box *b, const value *p)
     if (!box_data(b, p, &lo, &hi) || lo->dt != DT_I64)
         return unknown(b);
     b->by_data = true;
+    domain_hit(b, RULE_domains_data_bools);
     return (domain_truth){dx(b, OP_lt, dx_int(b, 0), hi), dx(b, OP_lt, dx_int(b, 0), lo)};
 }
 
@@ -110,6 +111,8 @@ static domain_truth leaf_truth(box *b, const value *p)
         b->failed = false;
         b->ok = NULL;
         t = data_truth(b, p);
+    } else {
+        domain_hit(b, p->args[0]->dt == DT_I64 ? RULE_domains_ints : RULE_domains_reals);
     }
     if (b->ok) {
         const kexpr *ok = dx_hold(b, b->ok, "ok");

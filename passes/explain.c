@@ -52,6 +52,15 @@ static double key_width(const explainer *x, const value *v, const ix *j, unsigne
     return OP_HAS(v->op, T_ELEM) ? sum : 1;
 }
 
+static bool uses(const value *v, const value *w)
+{
+    for (uint32_t k = 0; k < v->n_args; k++) {
+        if (v->args[k] == w)
+            return true;
+    }
+    return false;
+}
+
 /* The normaliser's sums have other indices than its own; each is a number of every value. */
 static double value_width(const explainer *x, const value *w)
 {
@@ -59,10 +68,7 @@ static double value_width(const explainer *x, const value *w)
     const value_list *live = &x->origin->live;
     for (size_t i = 0; i < live->n; i++) {
         const value *v = live->v[i];
-        bool uses = false;
-        for (uint32_t k = 0; k < v->n_args; k++)
-            uses = uses || v->args[k] == w;
-        if (!uses)
+        if (!uses(v, w))
             continue;
         double width = 1;
         for (uint32_t k = 0; k < v->n_ix; k++) {
@@ -72,6 +78,42 @@ static double value_width(const explainer *x, const value *w)
         sum += width;
     }
     return sum > 0 ? sum : 1;
+}
+
+/* i is an index of w, and something that w is multiplied with for each of its bound indices does
+ * not have it. `of_w`: by value id, the products that w is in. */
+static bool is_row(const explainer *x, const value *w, const ix *i, const bool *of_w)
+{
+    const value_list *live = &x->origin->live;
+    for (size_t n = 0; n < live->n; n++) {
+        const value *v = live->v[n];
+        bool product = v->op == OP_contract || v->op == OP_weigh || v->op == OP_mul;
+        for (uint32_t k = 0; k < 2 && product; k++) {
+            const value *other = v->args[1 - k];
+            if (of_w[v->args[k]->id] && bound_in(w, other) && !value_has_ix(other, i))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void find_rows(explainer *x, explain_norm *out)
+{
+    const value *w = out->note->v;
+    const value_list *live = &x->origin->live;
+    bool *of_w = ARENA_ARRAY(x->a, bool, x->g->values.n);
+    of_w[w->id] = true;
+    for (size_t n = 0; n < live->n; n++) {
+        const value *v = live->v[n];
+        bool product = v->op == OP_weigh || v->op == OP_mul || v->op == OP_div;
+        for (uint32_t k = 0; k < v->n_args && product; k++)
+            of_w[v->id] = of_w[v->id] || of_w[v->args[k]->id];
+    }
+    for (uint32_t k = 0; k < w->n_ix; k++) {
+        const ix *i = w->ix[k];
+        if (!among(w->bound, w->n_bound, i) && is_row(x, w, i, of_w))
+            vec_push(x->a, &out->rows, i);
+    }
 }
 
 /* Written by hand it is an exponential; another function that is summed may just be what it is. */
@@ -87,6 +129,7 @@ static void explain_note(explainer *x, const fuse_note *n)
     int bytes = x->g->real == DT_F64 ? 8 : 4;
     const dim *points = cost_extent(x->g, w->ix, w->n_ix);
     explain_norm out = {.note = n, .stored = dim_mul(t, points, dim_const(t, bytes)), .share = 1};
+    find_rows(x, &out);
     bool ignored = true;
     if (x->symbols && w->where)
         out.share = cost_share(x->g, x->a, w->where, bound_in(w, w->where), x->symbols, &ignored);

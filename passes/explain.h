@@ -12,10 +12,11 @@
 /* A softmax or its like. The bytes are estimates of what goes between the caches and memory. */
 typedef struct explain_norm {
     const fuse_note *note;
-    const dim *stored;  /* bytes of its weights; NULL: beyond what a dim can say */
-    double share;       /* of the weights that is not excluded; 1 without sizes */
-    double plain_bytes; /* with sizes: moved where the weights are stored ... */
-    double fused_bytes; /* ... and where they are made and used tile by tile */
+    const dim *stored;    /* bytes of its weights; NULL: beyond what a dim can say */
+    VEC(const ix *) rows; /* its indices that something it is summed with lacks */
+    double share;         /* of the weights that is not excluded; 1 without sizes */
+    double plain_bytes;   /* with sizes: moved where the weights are stored ... */
+    double fused_bytes;   /* ... and where they are made and used tile by tile */
 } explain_norm;
 
 /* A recurrence. */

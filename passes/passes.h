@@ -79,9 +79,10 @@ bool passes_run(graph *g, diags *ds, const pass_options *o);
 bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o);
 
 /* graph -> kernel, on which the kernel passes and the backend work; `shape` is of the machine that
- * the kernel is for. NULL after reporting to ds. */
-kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds);
+ * the kernel is for. NULL after reporting to ds. hits: as of passes. */
+kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds, uint32_t *hits);
 /* step graph -> step kernel: two bodies, one to begin and one that goes some steps on. */
-kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds);
+kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds,
+                      uint32_t *hits);
 
 #endif

@@ -23,6 +23,7 @@ static void emit_scan(sched *s, const value *v)
         return;
     }
     const ix *step = v->bound[0];
+    form(s, RULE_schedule_scan);
     kvar *t = kernel_var(s->k, step->name, DT_I64, false);
     kblock aside = {0}; /* until it is known what stands before the loop */
     kstmt *loop = ks_for(s->k, &aside, t, kx_int(s->k, 0), kx_dim(s->k, step->extent), KL_SEQ);
@@ -56,6 +57,12 @@ void emit_value(sched *s, const value *v)
     frame f = prepared ? new_frame(s, NULL) : frame_here(s);
     scope o = scope_open(s, prepared ? &s->k->prepare : s->at);
     s->in_step = s->in_step && !prepared;
+    form(s, OP_HAS(v->op, T_NORM) ? RULE_schedule_normaliser
+            : p->tiling           ? RULE_schedule_tiles
+            : p->row_form         ? RULE_schedule_row_form
+                                  : RULE_schedule_nest);
+    if (prepared)
+        form(s, RULE_schedule_prepared);
     if (OP_HAS(v->op, T_NORM)) {
         emit_norm(s, &f, v);
     } else if (p->tiling) {
@@ -188,6 +195,7 @@ static void schedule_in(void *ctx, arena *scratch)
     plan_values(s);
     emit_region(s, 0);
     if (s->step_scan) {
+        form(s, RULE_schedule_steps);
         emit_steps(s);
     } else {
         for (size_t i = 0; i < s->g->results.n; i++)
@@ -195,19 +203,21 @@ static void schedule_in(void *ctx, arena *scratch)
     }
 }
 
-static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds)
+static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds,
+                   uint32_t *hits)
 {
-    sched s = {.g = g, .ds = ds, .k = k, .shape = *shape, .copies = 1};
+    sched s = {.g = g, .ds = ds, .k = k, .shape = *shape, .copies = 1, .hits = hits};
     with_scratch(arena_mem(a), schedule_in, &s);
     return s.failed ? NULL : k;
 }
 
-kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds)
+kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds, uint32_t *hits)
 {
-    return run(a, g, kernel_from_signature(a, g), shape, ds);
+    return run(a, g, kernel_from_signature(a, g), shape, ds, hits);
 }
 
-kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds)
+kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds,
+                      uint32_t *hits)
 {
-    return run(a, step_graph, kernel_from_step_signature(a, step_graph), shape, ds);
+    return run(a, step_graph, kernel_from_step_signature(a, step_graph), shape, ds, hits);
 }

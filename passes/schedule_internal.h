@@ -145,8 +145,15 @@ typedef struct sched {
     const bool *weight_dims;          /* by symbol: params have it in their shape */
     VEC(const struct panel *) panels; /* those made early, to be used again */
     VEC(const kbuf *) tiles;          /* registers and tiles, to be used again */
+    uint32_t *hits;                   /* by rule_id: how often it was applied; NULL: nobody asks */
     bool failed;
 } sched;
+
+static inline void form(const sched *s, rule_id r)
+{
+    if (s->hits)
+        s->hits[r]++;
+}
 
 static inline bool stays_plain(const sched *s) /* MACHINE_SHAPE_PLAIN */
 {

@@ -135,14 +135,30 @@ static domain_span rows_of(sched *s, const online_tiles *t)
     return (domain_span){t->row, t->row0, hold(s, last, "last_row")};
 }
 
+static void count_ways(sched *s, const online_tiles *t)
+{
+    static const rule_id rules[DOMAIN_WAY_COUNT] = {
+        [DOMAIN_OUTER] = RULE_domains_outer,       [DOMAIN_BOUNDS] = RULE_domains_bounds,
+        [DOMAIN_TILES] = RULE_domains_tiles,       [DOMAIN_DATA] = RULE_domains_data,
+        [DOMAIN_ELEMENTS] = RULE_domains_elements,
+    };
+    conjuncts all;
+    if (!s->hits)
+        return;
+    split_conjuncts(s->scratch, t->v->where, &all);
+    for (uint32_t i = 0; i < all.n; i++)
+        form(s, rules[domain_way_of(s->scratch, all.v[i], t->key, &t->row, 1)]);
+}
+
 online_bounds online_bounds_of(sched *s, frame *f, online_tiles *t)
 {
     const kexpr *zero = kx_int(s->k, 0), *extent = kx_dim(s->k, t->key->extent);
     if (!t->v->where)
         return (online_bounds){zero, extent, zero, extent};
     mask m = {s, f, t};
-    domain_host h = {s->k, &m, point, data, held};
+    domain_host h = {s->k, &m, point, data, held, s->hits};
     domain_span rows = rows_of(s, t);
+    count_ways(s, t);
     domain_range r = domain_bounds(&h, t->v->where, t->key, &rows, 1);
     return (online_bounds){r.lo, r.hi, r.full_lo, r.full_hi};
 }
@@ -161,7 +177,7 @@ online_state online_state_of(sched *s, frame *f, online_tiles *t, const online_b
     full = k2(s, OP_and, k2(s, OP_le, b->full_lo, t->key0), full);
     if (t->tests) {
         mask m = {s, f, t};
-        domain_host h = {s->k, &m, point, data, held};
+        domain_host h = {s->k, &m, point, data, held, s->hits};
         const kexpr *last = k2(s, OP_sub, k2(s, OP_add, t->key0, t->n_keys), kx_int(s->k, 1));
         domain_span tile[2] = {rows_of(s, t), {t->key, t->key0, hold(s, last, "last_key")}};
         domain_truth truth = domain_test(&h, t->v->where, tile, 2);

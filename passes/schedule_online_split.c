@@ -369,6 +369,7 @@ kblock *emit_online_split(sched *s, const value *v, const value *const *parts, s
     const kexpr *many = k2(s, OP_le, kx_int(s->k, MANY_KEYS), kx_dim(s->k, t->key->extent));
     kstmt *st = ks_if(s->k, s->at, k2(s, OP_and, few, many));
     scope o = scope_open(s, &st->body);
+    form(s, RULE_schedule_online_split);
     make_buffers(s, t);
     all_parts(s, t);
     scope_close(s, o);

@@ -422,6 +422,19 @@ static const kexpr *enough(sched *s, const ix *i, int64_t n, bool *never)
     return k2(s, OP_le, kx_int(s->k, n), kx_dim(s->k, i->extent));
 }
 
+static void count_forms(const sched *s, const online_tiles *t)
+{
+    form(s, RULE_schedule_online_tiles);
+    for (uint32_t i = 0; i < t->n_streams; i++) {
+        if (!t->streams[i].col)
+            form(s, RULE_schedule_online_numbers);
+    }
+    if (t->guarded)
+        form(s, RULE_schedule_online_guarded);
+    if (t->weights)
+        form(s, RULE_schedule_online_weights);
+}
+
 bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size_t n,
                        kblock **otherwise)
 {
@@ -437,6 +450,7 @@ bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size
     const kexpr *cond = k_and(s, rows, keys);
     kstmt *st = cond ? ks_if(s->k, s->at, cond) : NULL;
     scope o = scope_open(s, st ? &st->body : s->at);
+    count_forms(s, t);
     make_buffers(s, t);
     pack(s, t);
     row_blocks(s, t);

@@ -287,12 +287,14 @@ static void pack_early(sched *s, const tile_sum *t, panel *p)
 {
     const panel *same = made_before(s, t, p->v, true);
     if (same) {
+        form(s, RULE_schedule_panel_again);
         *p = *same;
         return;
     }
     bool weights = panel_of_params(s, p->v);
     int level = weights ? -1 : level_of(s, p->v);
     ICE_UNLESS(weights || level >= 0);
+    form(s, weights ? RULE_schedule_panel_prepared : RULE_schedule_panel_before);
     bool in_step = s->in_step;
     frame f = new_frame(s, weights ? NULL : s->before.v[level].steps);
     kblock *where = weights ? &s->k->prepare : s->before.v[level].block;
@@ -314,6 +316,7 @@ void tile_pack(sched *s, frame *f, tile_sum *t, kbuf_role role)
             pack_early(s, t, p);
             continue;
         }
+        form(s, RULE_schedule_panel_here);
         make_buf(s, f, t, p, role, t->times);
         emit_panel(s, f, t, p, false);
     }

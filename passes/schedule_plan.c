@@ -460,6 +460,7 @@ static void make_temp(sched *s, const value *v)
     for (uint32_t i = 0; i < n; i++) {
         shape[i] = axes[i]->extent;
         if (p->ring && axes[i] == v->bound[0]) {
+            form(s, RULE_schedule_ring);
             p->ring_axis = i;
             shape[i] = dim_const(s->g->dims, p->ring);
         }
@@ -489,6 +490,8 @@ static void place_outputs(sched *s)
             o->done = place_in(s, o->v, output_buf(s, i), o->axes, 0) != NULL;
         else if (o->step_axis >= 0 && is_unread_row(s, o->v))
             o->done = place_in(s, o->v, output_buf(s, i), o->axes, s->step_scan->scan + 1) != NULL;
+        if (o->done)
+            form(s, RULE_schedule_output);
     }
 }
 
@@ -505,6 +508,7 @@ static void place_row(sched *s, const value *v)
     plan *placed = place_in(s, v->args[1], p->buf, axes, h->scan + 1);
     s->plan[v->id].done = placed != NULL;
     if (placed) {
+        form(s, RULE_schedule_row);
         placed->ring = p->ring;
         placed->ring_axis = p->ring_axis;
     }

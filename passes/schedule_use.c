@@ -185,7 +185,8 @@ static void choose_form(sched *s, const value *v)
     plan *p = &s->plan[v->id];
     bool sum =
         v->op == OP_contract || (v->op == OP_reduce && v->kind == RED_sum && v->dt != DT_I64);
-    if (!sum || p->inexact || runs_along(s, v, v->bound[v->n_bound - 1]) || may_tile(s, v))
+    if (!sum || p->inexact || p->in_score || runs_along(s, v, v->bound[v->n_bound - 1]) ||
+        may_tile(s, v))
         return;
     if (p->buf) {
         p->row_form = p->buf->rank && row_possible(s, v, p->axes[p->buf->rank - 1]);
@@ -281,24 +282,50 @@ static void use_bound(sched *s, const value *v, user u)
         use(s, v->args[i], &u);
 }
 
-/* Elementwise code of a score or predicate with an index of the row and one that is bound is
- * computed again for each of its users: stored, it would be as large as what online ops are there
- * to avoid. */
-static void keep_in_score(sched *s, const value *on, const value *x, unsigned *budget)
+/* x has an index of the row and one that is bound. A step of a recurrence is a row to what lies
+ * outside of it. */
+static bool is_pairwise(const sched *s, const value *on, const value *x)
 {
     bool row = false, bound = false;
-    if (*budget == 0 || is_leaf(x) || !OP_HAS(x->op, T_ELEM) || s->plan[x->id].stored)
-        return;
-    (*budget)--;
     for (uint32_t i = 0; i < on->n_ix; i++)
-        row = row || (value_has_ix(x, on->ix[i]) && !is_step_of(s, on, on->ix[i]));
+        row = row || (value_has_ix(x, on->ix[i]) && !is_step_of(s, x, on->ix[i]));
     for (uint32_t i = 0; i < on->n_bound; i++)
         bound = bound || value_has_ix(x, on->bound[i]);
-    if (!row || !bound)
+    return row && bound;
+}
+
+static bool has_all(const value *x, const ix *const *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!value_has_ix(x, list[i]))
+            return false;
+    }
+    return true;
+}
+
+/* What a score or predicate is made of for each pair of row and bound index is computed again for
+ * each of its users: stored, it would be as large as what online ops are there to avoid, or larger.
+ * But for what a sum in the score would compute several times, and for sums of one step of a
+ * recurrence, of which there are no more than keys. */
+static void keep_in_score(sched *s, const value *on, const value *x, unsigned *budget)
+{
+    bool sum = x->op == OP_contract || x->op == OP_reduce;
+    bool of_step = sum && s->home[on->id] && s->home[x->id] == s->home[on->id];
+    if (*budget == 0 || is_leaf(x) || s->plan[x->id].stored || !is_pairwise(s, on, x) ||
+        (!sum && x->op != OP_read && !OP_HAS(x->op, T_ELEM)))
         return;
-    s->plan[x->id].in_score = true;
-    for (uint32_t i = 0; i < x->n_args; i++)
-        keep_in_score(s, on, x->args[i], budget);
+    (*budget)--;
+    s->plan[x->id].in_score = !of_step;
+    if (x->op == OP_read)
+        return;
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        const value *a = x->args[i];
+        if (of_step && s->home[a->id] == s->home[on->id])
+            continue;
+        bool once = has_all(a, x->ix, x->n_ix) && has_all(a, x->bound, x->n_bound);
+        if (!sum || once || a->op == OP_read)
+            keep_in_score(s, on, a, budget);
+    }
     if (x->where)
         keep_in_score(s, on, x->where, budget);
 }

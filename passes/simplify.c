@@ -85,6 +85,9 @@ static value *simplify_value(void *ctx, graph *g, value *v)
     if (OP_HAS(v->op, T_ELEM) && !v->where) {
         v = rule_made(pc, RULE_simplify_constants, v, fold_constants(g, v));
         v = rule_made(pc, RULE_simplify_comparison, v, fold_comparison(g, v));
+        v = rule_made(pc, RULE_simplify_condition, v, fold_condition(g, v));
+        if (v->where || !OP_HAS(v->op, T_ELEM))
+            return v;
         return rule_made(pc, algebra_rule(v), v, fold_algebra(g, v));
     }
     if (OP_HAS(v->op, T_BINDS)) {

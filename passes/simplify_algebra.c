@@ -65,9 +65,11 @@ static value *fold_select(graph *g, value *v)
     return v;
 }
 
-/* A weight that is a constant is 0 or is not. */
+/* A weight that is a constant is 0 or is not; that of a softmax is never -0. */
 static value *fold_weigh(graph *g, value *v, value *w, value *x)
 {
+    if (w->op == OP_softmax && one(x))
+        return w;
     if (!is_const(w))
         return v;
     if (w->f == 0)

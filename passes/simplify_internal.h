@@ -8,6 +8,7 @@
 value *fold_constants(graph *g, value *v);
 value *fold_algebra(graph *g, value *v);
 value *fold_comparison(graph *g, value *v); /* by the bounds of indices and dims */
+value *fold_condition(graph *g, value *v);  /* select: of weights by their own predicate */
 value *fold_read(graph *g, value *v);
 /* uses: by id, how often; for the values that were there before the round. */
 value *fold_sum(graph *g, value *v, const uint32_t *uses, size_t n_uses);

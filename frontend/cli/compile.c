@@ -104,8 +104,8 @@ static void schedule_and_verify(void *ctx)
 {
     scheduling *x = ctx;
     session *s = x->s;
-    kernel *k = x->steps ? schedule_step(s->a, x->g, x->shape, &s->ds)
-                         : schedule(s->a, x->g, x->shape, &s->ds);
+    kernel *k = x->steps ? schedule_step(s->a, x->g, x->shape, &s->ds, s->rule_hits)
+                         : schedule(s->a, x->g, x->shape, &s->ds, s->rule_hits);
     sabotage(s, "ice:schedule");
     if (!k)
         return;

@@ -32,6 +32,14 @@ static void put_norm(session *s, json *j, const explain_norm *n, bool sized)
     json_int(j, "sums", n->note->n_sums);
     json_bool(j, "weights_kept", n->note->weights);
     put_formula(s, j, "weights_bytes", n->stored);
+    json_open(j, "rows", '[');
+    for (size_t i = 0; i < n->rows.n; i++)
+        put_formula(s, j, NULL, n->rows.v[i]->extent);
+    json_close(j, ']');
+    json_open(j, "over", '[');
+    for (uint32_t i = 0; i < n->note->v->n_bound; i++)
+        put_formula(s, j, NULL, n->note->v->bound[i]->extent);
+    json_close(j, ']');
     if (sized) {
         json_real(j, "share", n->share);
         json_real(j, "stored_traffic_bytes", n->plain_bytes);

@@ -53,7 +53,7 @@ static const char *compile(bench_model *m, const bench_case *c, const choice *of
     machine_shape shape;
     if (!g || !passes_run(g, &ds, &po) || !backend_shape(&bo, &shape, &ds))
         return first_error(c, &ds);
-    kernel *k = schedule(a, g, &shape, &ds);
+    kernel *k = schedule(a, g, &shape, &ds, NULL);
     if (!k || !kernel_verify(k, &ds, "after schedule") || !kernel_passes_run(k, &ds, &po))
         return first_error(c, &ds);
     m->code = backend_compile(&k, 1, &bo, &ds);

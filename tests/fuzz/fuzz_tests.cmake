@@ -1,9 +1,11 @@
-# Random and hostile programs (program_gen.py, hostile.py), and the checker's fuzzing corpus, replayed. The
-# fuzzers themselves need clang:
+# Random and hostile programs (program_gen.py, program_forms.py, hostile.py), and the checker's fuzzing corpus,
+# replayed. The fuzzers themselves need clang:
 #
 #     cmake -B build-fuzz -DCMAKE_C_COMPILER=clang-19 -DATTNC_FUZZ=ON && build-fuzz/tests/check_fuzz corpus
 attnc_add_test(fuzz.programs fuzz ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/program_gen.py
     --attnc $<TARGET_FILE:attnc> --seed 1 --count 60 -j2)
+attnc_add_test(fuzz.forms fuzz ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/program_forms.py
+    --attnc $<TARGET_FILE:attnc> --seed 1 --count 20 --reduce 0 -j2)
 attnc_add_test(fuzz.hostile fuzz ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/hostile.py
     --attnc $<TARGET_FILE:attnc>)
 set_tests_properties(fuzz.hostile PROPERTIES RUN_SERIAL ON)

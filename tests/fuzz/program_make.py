@@ -704,6 +704,8 @@ class Gen(Absent):
             if self.dims["T"]:
                 self.body.append(Equation([(a, [], ("T", "H")), (b, [], ("H",))], Call(
                     "enc", args, "enc1")))
+                self.declare(a, ["T", "H"])  # the part's H is a size of its own
+                self.declare(b, ["H"])
                 self.tensors[a] = Info(["T", "H"])
                 self.tensors[b] = Info(["H"])
                 self.equation()

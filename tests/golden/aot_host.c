@@ -4,17 +4,19 @@
  * It is a host as a user might write one: it knows nothing of the model but its reflection record
  * (MODEL_info), and is not linked with the compiler. For the tests' sake it is stricter than a
  * user: results and scratch memory begin as garbage and end in guard bytes, and the model is called
- * twice, with weights packed beforehand and without; both calls must give the same bytes. Exit
- * codes: 0 done, 1 the run failed, 2 usage.
+ * several times, with weights packed beforehand and without, on several numbers of threads; all
+ * calls must give the same bytes. Exit codes: 0 done, 1 the run failed, 2 usage.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/extent.h"
 #include "runtime/io/io.h"
+#include "runtime/pool.h"
 #include "runtime/solve.h"
 
 #define GUARD_BYTES 64 /* behind each block */
@@ -173,10 +175,26 @@ static void **pointers(const model *m)
     return p;
 }
 
+/* A way to call: all of them give the same bytes. */
+typedef struct way {
+    bool prepared; /* with the weights packed beforehand */
+    int threads;
+} way;
+
+static const way WAYS[] = {{true, 1}, {false, 1}, {true, 1}, {true, 2}, {false, 3}, {true, 7}};
+
+enum { N_WAYS = sizeof WAYS / sizeof *WAYS };
+
 /* One call; the results in blocks, one for each tensor of the record (size 0 where it is none). */
-static block *call(const model *m, const tensors *ts, const int64_t *dims, int prepared)
+static block *call(const model *m, const tensors *ts, const int64_t *dims, way w)
 {
     const attn_model_info *info = m->info;
+    attn_pool *pool = w.threads > 1 ? attn_pool_create(w.threads, &ts->alloc) : NULL;
+    if (w.threads > 1 && !pool)
+        fail("out of memory");
+    attn_exec exec = {.threads = 1};
+    if (pool)
+        exec = attn_pool_exec(pool);
     void **params = pointers(m), **inputs = pointers(m), **outputs = pointers(m);
     block *results = calloc((size_t)info->n_tensors + 1, sizeof *results);
     if (!results)
@@ -195,16 +213,16 @@ static block *call(const model *m, const tensors *ts, const int64_t *dims, int p
             (t->role == ATTN_PARAM ? params : inputs)[t->slot] = ts->found[i]->data;
         }
     }
-    size_t workspace_size = m->workspace(dims, 1), prepared_size = m->prepared(dims);
+    size_t workspace_size = m->workspace(dims, exec.threads), prepared_size = m->prepared(dims);
     if (workspace_size == SIZE_MAX || prepared_size == SIZE_MAX)
         fail("the dims are refused");
     block workspace = block_new(workspace_size), packed = block_new(prepared_size);
     attn_status status = ATTN_OK;
-    if (prepared)
+    if (w.prepared)
         status = m->prepare(dims, (const void *const *)params, packed.p);
     if (status == ATTN_OK)
-        status = m->run(dims, (const void *const *)params, prepared ? packed.p : NULL,
-                        (const void *const *)inputs, outputs, workspace.p, NULL);
+        status = m->run(dims, (const void *const *)params, w.prepared ? packed.p : NULL,
+                        (const void *const *)inputs, outputs, workspace.p, pool ? &exec : NULL);
     if (status != ATTN_OK)
         fail("status %d: %s", (int)status, attn_status_text(status));
     block_check(&workspace, "the workspace");
@@ -213,12 +231,29 @@ static block *call(const model *m, const tensors *ts, const int64_t *dims, int p
         if (results[i].p)
             block_check(&results[i], info->tensors[i].name);
     }
+    attn_pool_destroy(pool);
     free(workspace.p);
     free(packed.p);
     free(params);
     free(inputs);
     free(outputs);
     return results;
+}
+
+static void compare(const model *m, const block *first, const block *again, way w)
+{
+    for (int64_t i = 0; i < m->info->n_tensors; i++) {
+        if (first[i].p && memcmp(first[i].p, again[i].p, first[i].size) != 0)
+            fail("%s differs with %s weights and %d threads from prepared ones and 1 thread",
+                 m->info->tensors[i].name, w.prepared ? "prepared" : "unprepared", w.threads);
+    }
+}
+
+static void free_results(const model *m, block *results)
+{
+    for (int64_t i = 0; i < m->info->n_tensors; i++)
+        free(results[i].p);
+    free(results);
 }
 
 static void write_results(const model *m, tensors *ts, const int64_t *dims, const block *results,
@@ -273,18 +308,14 @@ int main(int argc, char **argv)
     match(&m, &ts);
     int64_t *dims = solve(&m, &ts);
 
-    block *first = call(&m, &ts, dims, 1), *second = call(&m, &ts, dims, 0);
-    for (int64_t i = 0; i < m.info->n_tensors; i++) {
-        if (first[i].p && memcmp(first[i].p, second[i].p, first[i].size) != 0)
-            fail("%s differs between prepared and unprepared weights", m.info->tensors[i].name);
+    block *first = call(&m, &ts, dims, WAYS[0]);
+    for (int i = 1; i < N_WAYS; i++) {
+        block *again = call(&m, &ts, dims, WAYS[i]);
+        compare(&m, first, again, WAYS[i]);
+        free_results(&m, again);
     }
     write_results(&m, &ts, dims, first, out);
-    for (int64_t i = 0; i < m.info->n_tensors; i++) {
-        free(first[i].p);
-        free(second[i].p);
-    }
-    free(first);
-    free(second);
+    free_results(&m, first);
     free(dims);
     free(ts.found);
     attn_tensor_set_free(&ts.inputs);

@@ -50,11 +50,11 @@ class Runner:
         self.scratch = scratch
         self.lock = threading.Lock()
         self.counter = itertools.count()
-        self.objects = {}  # (program, entry, defines): a future of the path of the .so
+        self.objects = {}  # (program, entry, defines, more): a future of the path of the .so
 
-    def build(self, program, entry, defines):
+    def build(self, program, entry, defines, more=()):
         """Builds an object once; whoever comes second waits for the first."""
-        key = (program, entry, defines)
+        key = (program, entry, defines, more)
         with self.lock:
             future = self.objects.get(key)
             mine = future is None
@@ -64,23 +64,24 @@ class Runner:
         if mine:
             try:
                 command([self.attnc, "build", program, "--entry", entry,
-                         *[w for d in defines for w in ("-D", d)], "-o", path])
+                         *[w for d in defines for w in ("-D", d)], *more, "-o", path])
                 future.set_result(path)
             except Failed as e:
                 future.set_exception(e)
         return future.result()
 
-    def run(self, route, program, entry, defines, inputs, weights=None):
-        """The results, name -> Tensor; inputs and weights are files. Raises Failed or Skipped."""
+    def run(self, route, program, entry, defines, inputs, weights=None, more=()):
+        """The results, name -> Tensor; inputs and weights are files, more is a tuple of further
+        options of attnc. Raises Failed or Skipped."""
         out = os.path.join(self.scratch, f"out{next(self.counter)}.safetensors")
         files = ["-i", inputs, *(["-w", weights] if weights else []), "-o", out]
         try:
             if route == "aot":
-                command([self.host, self.build(program, entry, defines), entry, *files])
+                command([self.host, self.build(program, entry, defines, more), entry, *files])
             else:
                 command([self.attnc, "run", program, "--entry", entry,
                          *[w for d in defines for w in ("-D", d)],
-                         *OPTIONS[route], *files])
+                         *OPTIONS[route], *more, *files])
             return load(out)
         except Failed as e:
             if route in ("step", "prefill") and NO_STEPS in str(e):

@@ -346,7 +346,7 @@ static void check_tiles(setting *s, int64_t rows, int64_t keys, unsigned sharp)
     kernel *k = kernel_new(s->a, names_of, s->g->dims, "k", DT_F32);
     s->num = (numbers){.k = k, .a = s->a, .symbols = s->symbols};
     memset(&blocks, 0, sizeof blocks);
-    domain_host h = {k, s, point, data, held};
+    domain_host h = {k, s, point, data, held, NULL};
     answer a;
     for (int e = 0; e < 2; e++)
         s->scalars[e] = kernel_var(k, e ? "w" : "n", DT_I64, false);

@@ -77,10 +77,10 @@ static void set_dims(step_test *t, const char *sizes)
 static void compile(step_test *t)
 {
     const backend_options o = {.level = 2, .verify_each = true};
-    t->k = schedule(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds);
+    t->k = schedule(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds, NULL);
     if (!t->k || !kernel_verify(t->k, &t->ds, "after schedule"))
         give_up(t, "no schedule");
-    t->k->stepper = schedule_step(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds);
+    t->k->stepper = schedule_step(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds, NULL);
     if (!t->k->stepper || !kernel_verify(t->k->stepper, &t->ds, "of steps after schedule"))
         give_up(t, "no schedule of steps");
     const pass_options all = {.limit = -1, .verify = true};
