@@ -302,6 +302,11 @@ static bool assume_next(sema *s, tensor *t, tensor *const *m, size_t n)
     return solved > 0;
 }
 
+static bool is_open(const tensor *t)
+{
+    return t->absent.open && t->tiles.n == 0;
+}
+
 bool absence_settled(tensor *t)
 {
     sema *s = t->in->s;
@@ -311,14 +316,17 @@ bool absence_settled(tensor *t)
         absence_note(s, t);
         return true;
     }
-    tensor **m = ARENA_ARRAY(s->a, tensor *, s->begun.n - a->place);
     size_t n = 0;
     bool bad = false;
     for (size_t i = a->place; i < s->begun.n; i++) {
-        tensor *x = s->begun.v[i];
-        bad = bad || x->def == P_BAD;
-        if (x->absent.open && x->tiles.n == 0)
-            m[n++] = x;
+        bad = bad || s->begun.v[i]->def == P_BAD;
+        n += is_open(s->begun.v[i]);
+    }
+    tensor **m = ARENA_ARRAY(s->a, tensor *, n); /* few of those that were begun since */
+    n = 0;
+    for (size_t i = a->place; i < s->begun.n; i++) {
+        if (is_open(s->begun.v[i]))
+            m[n++] = s->begun.v[i];
     }
     if (!bad && assume_next(s, t, m, n)) {
         again(t);

@@ -222,15 +222,26 @@ static domain_way way(const domain_host *h, const value *p, const ix *j, const d
     return b.coarse ? DOMAIN_ELEMENTS : b.by_data ? DOMAIN_DATA : DOMAIN_TILES;
 }
 
-static kernel *scratch_kernel(arena *a, dims *d)
+static kernel *scratch_kernel(arena *a, dims *d, dtype real)
 {
-    return kernel_new(a, strtab_new(a), d, "tiles", DT_F32);
+    return kernel_new(a, strtab_new(a), d, "tiles", real);
+}
+
+/* The type of the reals that p compares. */
+static dtype real_of(const value *p)
+{
+    dtype found = p->dt == DT_F64 ? DT_F64 : DT_F32;
+    for (uint32_t i = 0; i < p->n_args && found != DT_F64; i++) {
+        const value *x = p->args[i];
+        found = x->dt == DT_BOOL && p->dt == DT_BOOL ? real_of(x) : x->dt;
+    }
+    return found == DT_F64 ? DT_F64 : DT_F32;
 }
 
 domain_way domain_way_of(arena *scratch, const value *p, const ix *j, const ix *const *rows,
                          uint32_t n)
 {
-    kernel *k = scratch_kernel(scratch, dims_new(scratch, strtab_new(scratch)));
+    kernel *k = scratch_kernel(scratch, dims_new(scratch, strtab_new(scratch)), real_of(p));
     domain_host h = {k, k, some_point, some_data, some_hold, NULL};
     domain_span *tile = ARENA_ARRAY(scratch, domain_span, n + 1);
     for (uint32_t i = 0; i <= n; i++) {
@@ -323,7 +334,7 @@ static void count_row(count *c, const grid *d, int64_t extent, int64_t block, do
 bool domain_count(arena *scratch, const graph *g, const value *p, const ix *row, const ix *j,
                   int64_t row_block, int64_t key_block, const int64_t *symbols, domain_share *out)
 {
-    kernel *k = scratch_kernel(scratch, g->dims);
+    kernel *k = scratch_kernel(scratch, g->dims, g->real);
     count c = {.n = {.k = k, .a = scratch, .symbols = symbols}, .exact = true};
     domain_host h = {k, &c, known_point, NULL, count_hold, NULL};
     int64_t rows = 1, keys;
