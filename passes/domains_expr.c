@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "passes/domains_internal.h"
+#include "passes/fold_ints.h"
 
 #define OFFSET_LIMIT ((int64_t)1 << 61)
 #define MAG_LIMIT    4611686018427387904.0 /* 2^62 */
@@ -51,46 +52,11 @@ const kexpr *dx_bool(box *b, bool x)
     return kx_bool(b->h->k, x);
 }
 
-static int64_t floor_div(int64_t x, int64_t y)
-{
-    int64_t q = x / y;
-    return q - (x % y != 0 && (x < 0) != (y < 0));
-}
-
-/* Both operands are constants; false where the result is none. */
+/* Both operands are constants; false where the result is none. Of divisions only those that
+ * intervals are made of. */
 static bool fold(op_id op, int64_t x, int64_t y, int64_t *out)
 {
-    switch (op) {
-    case OP_add:
-        return !__builtin_add_overflow(x, y, out);
-    case OP_sub:
-        return !__builtin_sub_overflow(x, y, out);
-    case OP_mul:
-        return !__builtin_mul_overflow(x, y, out);
-    case OP_idiv:
-    case OP_imod:
-        if (y <= 0)
-            return false;
-        *out = op == OP_idiv ? floor_div(x, y) : x - y * floor_div(x, y);
-        return true;
-    case OP_max:
-        *out = x > y ? x : y;
-        return true;
-    case OP_min:
-        *out = x < y ? x : y;
-        return true;
-    case OP_le:
-        *out = x <= y;
-        return true;
-    case OP_lt:
-        *out = x < y;
-        return true;
-    case OP_eq:
-        *out = x == y;
-        return true;
-    default:
-        return false;
-    }
+    return ((op != OP_idiv && op != OP_imod) || y > 0) && fold_ints(op, x, y, out);
 }
 
 static const kexpr *fold_logic(box *b, op_id op, const kexpr *x, const kexpr *y)

@@ -188,6 +188,22 @@ static void run_one_on_kernel(void *ctx, arena *scratch)
         p->o->after_kernel(p->o->ctx, p->current, p->k, r.changed, r.seconds);
 }
 
+static bool fits(const pipeline *p, const pass_info *x)
+{
+    return (x->run != NULL) == (p->g != NULL);
+}
+
+static void check_form(pipeline *p, const pass_info *x)
+{
+    if (fits(p, x))
+        return;
+    diag *d = diag_error(p->ds, (span){0}, "the pass %s works on %s, and this is a %s", x->name,
+                         x->run ? "graphs" : "kernels", p->g ? "graph" : "kernel");
+    if (p->g)
+        diag_help(d, "`attnc dump --stage=kernel` makes a kernel of a graph");
+    p->ok = false;
+}
+
 static void run_all(void *ctx, arena *scratch)
 {
     pipeline *p = ctx;
@@ -199,6 +215,8 @@ static void run_all(void *ctx, arena *scratch)
         o->start_from ? find_pass(p, scratch, o->start_from, "start from") : NULL;
     const pass_info *last =
         o->stop_after ? find_pass(p, scratch, o->stop_after, "stop after") : NULL;
+    for (size_t i = 0; o->one_form && i < todo.n; i++)
+        check_form(p, todo.v[i]);
     for (size_t i = 0; !o->only && i < pass_count; i++)
         vec_push(scratch, &todo, &pass_table[i]);
     bool started = first == NULL;
@@ -208,7 +226,7 @@ static void run_all(void *ctx, arena *scratch)
         bool runs = started && !among(&disabled, x);
         if (runs && (x->flags & PASS_OPTIONAL))
             runs = o->limit < 0 || p->optional_run++ < o->limit;
-        if (runs && (x->run != NULL) == (p->g != NULL)) {
+        if (runs && fits(p, x)) {
             p->current = x;
             with_scratch(arena_mem(p->a), p->g ? run_one : run_one_on_kernel, p);
         }

@@ -55,7 +55,8 @@ extern const size_t pass_count;
 
 /* Called around each pass; NULL members are skipped. */
 typedef struct pass_options {
-    const char *only;       /* comma-separated names: run exactly these, in this order; NULL: all */
+    const char *only; /* comma-separated names: run exactly these, in this order; NULL: all */
+    bool one_form; /* the other form is not made: a name in `only` of a pass over it is an error */
     const char *disabled;   /* comma-separated names left out */
     const char *stop_after; /* NULL: run to the end */
     const char *start_from; /* NULL: from the first */

@@ -10,16 +10,14 @@
  * and padded with zeros, so that the inner loops always run over whole blocks. Rows behind the last
  * are the last one once more: what they give is not stored. So neither needs code for remainders.
  *
- * To use it (schedule_tile.c does, for stored values):
+ * To use it (schedule_sums.c does, for stored values):
  *
- *     tile_sum t;
- *     if (!tile_plan(s, &t, v, rows, n_rows, col))    a reduce sum or contract with in-place
- *         ... the plain way                           operands; rows may be none
- *     tile_pack(s, f, &t);                            once, where its panels are to be made:
- * weights in `prepare`, what no step of a recurrence changes before it, all else here loops over
- * blocks of columns and tiles of rows: tile_rows(s, f, &t, &at, first, end);       row numbers into
- * registers tile_run(s, f, &t, &at);                    at.to[at.to_row + r, c] (+)= the sum and
- * the user of the sum reads at.to.
+ *   - tile_plan: whether this sum can be one, for these rows (there may be none) and this column;
+ *   - tile_pack: where its panels are to be made. Those of weights go into `prepare`, those that
+ *     no step of a recurrence changes in front of it, all else here;
+ *   - loops over blocks of columns and over rows, and for each tile
+ *       tile_rows: the row numbers into registers,
+ *       tile_run: at.to[at.to_row + r, c] = the sum, or += it.
  *
  * Nothing here decides whether tiles pay, where loops run in parallel, or what is done with sums.
  */

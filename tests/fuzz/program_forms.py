@@ -8,8 +8,6 @@ recurrences over their history. The interpreter on the unoptimised graph is the 
 right is what program_gen.py is for); against it go JIT in f64, in f32, without the optional
 passes, on several threads (bit by bit the same as on one) and, for recurrences, step by step. A
 seed alone gives a program and its data back."""
-import argparse
-import concurrent.futures
 import math
 import os
 import random
@@ -19,9 +17,9 @@ import sys
 import tempfile
 
 from program_case import read_tensors, write_tensors
+from program_search import search
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 17, 31, 33, 33, 48, 49, 49, 65, 65, 130]
-OPTIONAL = "simplify,hoist,scores,fuse-softmax-sum"
 
 
 class Form:
@@ -392,7 +390,7 @@ class Form:
 def routes(p, threads=3):
     """Name, options, tolerance against the interpreter, or the route whose bits it must have."""
     out = [("jit", ["--real", "f64"], 1e-9),
-           ("nopass", ["--real", "f64", "--disable-pass", OPTIONAL, "-O1"], 1e-9),
+           ("nopass", ["--real", "f64", "--pass-limit", "0", "-O1"], 1e-9),
            ("f32", [], 2e-3), ("threads", ["--threads", str(threads)], "f32"),
            ("again", [], "f32")]
     if p.steps:
@@ -508,40 +506,12 @@ def one(seed, args):
         if f and f[0] != "skip" and args.keep:
             os.makedirs("%s/%d" % (args.keep, seed), exist_ok=True)
             p.files("%s/%d" % (args.keep, seed))
-        return seed, f, p.text()
+        return (seed, *(f or (None, "")), p.text())
 
 
-def main():
-    a = argparse.ArgumentParser()
-    a.add_argument("--attnc", required=True)
-    a.add_argument("--seed", type=int, default=1)
-    a.add_argument("--count", type=int, default=100)
-    a.add_argument("--reduce", type=int, default=30, help="tries for making a failure small")
-    a.add_argument("--keep", help="folder for failing programs and their data")
-    a.add_argument("--print", action="store_true", help="only print the programs")
-    a.add_argument("-j", type=int, default=1)
-    args = a.parse_args()
-    seeds = range(args.seed, args.seed + args.count)
-    if args.print:
-        for s in seeds:
-            print(Form(s).text())
-        return 0
-    kinds = {}
-    with concurrent.futures.ProcessPoolExecutor(args.j) as pool:
-        for job in concurrent.futures.as_completed([pool.submit(one, s, args) for s in seeds]):
-            seed, f, text = job.result()
-            kind = f[0] if f else None
-            kinds[kind] = kinds.get(kind, 0) + 1
-            if kind and kind != "skip":
-                print("== seed %d: %s\n%s\n%s" % (seed, kind, f[1], text), flush=True)
-    bad = sum(n for k, n in kinds.items() if k and k != "skip")
-    print("%d programs from seed %d: %d agree, %d too slow, %d fail" % (
-        args.count, args.seed, kinds.get(None, 0), kinds.get("skip", 0), bad))
-    for k, n in sorted(kinds.items(), key=lambda x: -x[1]):
-        if k and k != "skip":
-            print("  %5d  %s" % (n, k))
-    return 1 if bad else 0
+def text_of(seed):
+    return Form(seed).text()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(search(one, text_of, "too slow", 30))

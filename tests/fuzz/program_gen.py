@@ -7,8 +7,6 @@ the plain evaluator of program_eval.py; what disagrees is made small and printed
 Routes: the interpreter, JIT in f64 (with and without the optional passes) and in f32. NaN patterns
 are compared before values. Slots past a length are poisoned with NaN, batches run several rows with
 different data, sizes include 0 and 1. A program's seed alone gives it back (--seed N --count 1)."""
-import argparse
-import concurrent.futures
 import copy
 import math
 import os
@@ -20,6 +18,7 @@ import tempfile
 from program_eval import (Idx, Num, OutOfRange, TooMuch)
 from program_case import (read_tensors)
 from program_make import (Gen)
+from program_search import search
 
 # --- running
 
@@ -188,38 +187,10 @@ def one(seed, args):
         return seed, f.kind, f.text, text
 
 
-def main():
-    a = argparse.ArgumentParser()
-    a.add_argument("--attnc", required=True)
-    a.add_argument("--seed", type=int, default=1)
-    a.add_argument("--count", type=int, default=100)
-    a.add_argument("--reduce", type=int, default=150, help="tries for making a failure small")
-    a.add_argument("--keep", help="folder for failing programs and their data")
-    a.add_argument("--print", action="store_true", help="only print the programs")
-    a.add_argument("-j", type=int, default=1)
-    args = a.parse_args()
-    if args.print:
-        for s in range(args.seed, args.seed + args.count):
-            p = Gen(s).program()
-            print(p.text() if p else "# seed %d: nothing" % s)
-        return 0
-    kinds, done = {}, 0
-    with concurrent.futures.ProcessPoolExecutor(args.j) as pool:
-        jobs = [pool.submit(one, s, args) for s in range(args.seed, args.seed + args.count)]
-        for job in concurrent.futures.as_completed(jobs):
-            seed, kind, why, text = job.result()
-            done += 1
-            kinds[kind] = kinds.get(kind, 0) + 1
-            if kind and kind != "skip":
-                print("== seed %d: %s\n%s\n%s" % (seed, kind, why, text), flush=True)
-    bad = sum(n for k, n in kinds.items() if k and k != "skip")
-    print("%d programs from seed %d: %d agree, %d mean nothing, %d fail" % (
-        done, args.seed, kinds.get(None, 0), kinds.get("skip", 0), bad))
-    for k, n in sorted(kinds.items(), key=lambda x: -x[1]):
-        if k and k != "skip":
-            print("  %5d  %s" % (n, k))
-    return 1 if bad else 0
+def text_of(seed):
+    p = Gen(seed).program()
+    return p.text() if p else None
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(search(one, text_of, "mean nothing", 150))
