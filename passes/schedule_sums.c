@@ -37,7 +37,7 @@ static bool is_stored(const sched *s, const value *x)
 }
 
 /* No loop and no join stands in x's code. */
-static bool has_no_sum(const sched *s, const value *x, unsigned *budget)
+static bool has_no_loop(const sched *s, const value *x, unsigned *budget)
 {
     if (is_stored(s, x))
         return true;
@@ -45,10 +45,10 @@ static bool has_no_sum(const sched *s, const value *x, unsigned *budget)
         return false;
     (*budget)--;
     for (uint32_t i = 0; i < x->n_args; i++) {
-        if (!has_no_sum(s, x->args[i], budget))
+        if (!has_no_loop(s, x->args[i], budget))
             return false;
     }
-    return !x->where || has_no_sum(s, x->where, budget);
+    return !x->where || has_no_loop(s, x->where, budget);
 }
 
 static bool find_terms(const sched *s, struct tiling *t, const value *root, const value *x,
@@ -70,14 +70,14 @@ static bool find_terms(const sched *s, struct tiling *t, const value *root, cons
         return true;
     }
     if (x->op == OP_read && x != root)
-        return has_no_sum(s, x, budget);
+        return has_no_loop(s, x, budget);
     if (!OP_HAS(x->op, T_ELEM))
         return false;
     for (uint32_t i = 0; i < x->n_args; i++) {
         if (!find_terms(s, t, root, x->args[i], budget))
             return false;
     }
-    return !x->where || has_no_sum(s, x->where, budget);
+    return !x->where || has_no_loop(s, x->where, budget);
 }
 
 /* --- rows and columns --- */
