@@ -208,7 +208,9 @@ static void add_conjuncts(explainer *x, explain_mask *m, const value *p)
         return;
     }
     uint32_t n = m->row ? 1 : 0;
-    explain_conjunct c = {p, domain_way_of(x->a, p, m->j, &m->row, n)};
+    explain_conjunct c = {p, DOMAIN_ELEMENTS};
+    if (!x->origin->no_domains)
+        c.way = domain_way_of(x->a, p, m->j, &m->row, n);
     vec_push(x->a, &m->parts, c);
 }
 
@@ -253,7 +255,7 @@ static void explain_predicate(explainer *x, const value *v)
     }
     explain_mask m = {.p = v->where, .user = v, .j = j, .row = row_of(x, v, v->where, j)};
     add_conjuncts(x, &m, m.p);
-    if (x->symbols)
+    if (x->symbols && !x->origin->no_domains)
         m.counted = domain_count(x->a, x->g, m.p, m.row, j, is_step(x, v, m.row) ? 1 : EXPLAIN_ROWS,
                                  EXPLAIN_KEYS, x->symbols, &m.share);
     vec_push(x->a, &x->out->masks, m);

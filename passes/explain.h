@@ -56,6 +56,7 @@ typedef struct explanation {
 typedef struct explain_origin {
     value_list live;
     fuse_notes notes;
+    bool no_domains; /* the schedule is without them */
 } explain_origin;
 void explain_origin_of(graph *g, arena *a, explain_origin *out);
 

@@ -229,32 +229,36 @@ static void join_loops(kernel *k, kstmt *outer)
     outer->body = body;
 }
 
-static bool mark(kernel *k, arena *scratch, kblock *b, bool outermost)
+static void mark(kernel_pass_ctx *pc, kblock *b, bool outermost)
 {
-    bool changed = false;
     for (size_t i = 0; i < b->s.n; i++) {
         kstmt *st = b->s.v[i];
         bool below = outermost && st->kind != KS_FOR;
         if (st->kind == KS_FOR && st->loop == KL_SEQ && st->step == 1 && !is_tiny(st)) {
             look l = {.loop = st};
             bool inner = !has_loop(&st->body);
-            if (inner && independent(scratch, &l, true))
+            if (inner && independent(pc->scratch, &l, true)) {
                 st->loop = KL_VECTOR;
-            else if (!inner && outermost && independent(scratch, &l, false))
+                kernel_rule_hit(pc, l.sums.n ? RULE_lanes_sum : RULE_lanes_vector);
+            } else if (!inner && outermost && independent(pc->scratch, &l, false)) {
                 st->loop = KL_PARALLEL;
-            if (st->loop == KL_PARALLEL && can_join(scratch, st))
-                join_loops(k, st);
-            changed = changed || st->loop != KL_SEQ;
+                kernel_rule_hit(pc, RULE_lanes_parallel);
+            }
+            if (st->loop == KL_PARALLEL && can_join(pc->scratch, st)) {
+                join_loops(pc->k, st);
+                kernel_rule_hit(pc, RULE_lanes_joined);
+            }
+            pc->changed = pc->changed || st->loop != KL_SEQ;
         }
-        changed = mark(k, scratch, &st->body, below) || changed;
-        changed = mark(k, scratch, &st->other, below) || changed;
+        mark(pc, &st->body, below);
+        mark(pc, &st->other, below);
     }
-    return changed;
 }
 
-bool pass_lanes(kernel *k, arena *scratch)
+bool pass_lanes(kernel_pass_ctx *pc)
 {
-    bool prepare = mark(k, scratch, &k->prepare, true);
-    bool body = mark(k, scratch, &k->body, true);
-    return mark(k, scratch, &k->step, false) || body || prepare;
+    mark(pc, &pc->k->prepare, true);
+    mark(pc, &pc->k->body, true);
+    mark(pc, &pc->k->step, false);
+    return true;
 }

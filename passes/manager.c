@@ -1,5 +1,6 @@
-/* manager.c: runs the passes of passes.def. What they do is their own business; which of them run,
- * in which order, timing and verification are decided here and nowhere else. */
+/* manager.c: runs the passes of passes.def and the schedule between them. What they do is their own
+ * business; which of them run, in which order, timing and verification are decided here and nowhere
+ * else. */
 #include <string.h>
 #include <time.h>
 
@@ -7,12 +8,14 @@
 #include "passes/pass.h"
 
 const pass_info pass_table[] = {
-#define PASS(id, name, letter, summary, flags) {name, letter, summary, flags, pass_##id, NULL},
+#define PASS(id, name, letter, summary, flags)                                                     \
+    {name, letter, summary, flags, PASS_GRAPH, .run = pass_##id},
+#define SCHEDULE_CHOICE(id, name, letter, summary, flags)                                          \
+    {name, letter, summary, flags, PASS_CHOICE, .choice = CHOICE_##id},
+#define SCHEDULE(name, letter, summary) {name, letter, summary, 0, .kind = PASS_SCHEDULE},
 #define KERNEL_PASS(id, name, letter, summary, flags)                                              \
-    {name, letter, summary, flags, NULL, pass_##id},
+    {name, letter, summary, flags, PASS_KERNEL, .run_kernel = pass_##id},
 #include "passes/passes.def"
-#undef PASS
-#undef KERNEL_PASS
 };
 const rule_info rule_table[RULE_COUNT] = {
 #define RULE(pass, id, meaning) [RULE_##pass##_##id] = {#pass, #id, meaning},
@@ -21,10 +24,15 @@ const rule_info rule_table[RULE_COUNT] = {
 };
 const size_t pass_count = sizeof pass_table / sizeof pass_table[0];
 
+/* One part of the way from graph to kernel; `kind` says which: passes over graphs, the schedule or
+ * passes over kernels. */
 typedef struct pipeline {
+    pass_kind kind;
     graph *g;
-    kernel *k; /* one of the two */
-    arena *a;  /* its own */
+    const graph *from;   /* of the schedule */
+    schedule_options so; /* ... and how it goes */
+    kernel *k;           /* what it makes, or what passes change */
+    arena *a;            /* of the form that is changed or made */
     diags *ds;
     const pass_options *o;
     long optional_run;
@@ -78,7 +86,7 @@ static bool among(const pass_list *list, const pass_info *x)
     return false;
 }
 
-static double now(void)
+double pass_clock(void)
 {
     struct timespec t = {0};
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -104,26 +112,31 @@ typedef struct pass_run {
     double seconds;
 } pass_run;
 
-/* Whether a test wants this pass to fail in that way. */
-static bool sabotaged(const pass_run *r, const char *way)
+/* Whether a test wants the pass at hand to fail in that way. */
+static bool sabotaged(const pipeline *p, const char *way)
 {
-    const char *s = r->p->o->sabotage;
+    const char *s = p->o->sabotage;
     size_t n = strlen(way);
-    return s && strncmp(s, way, n) == 0 && strcmp(s + n, r->p->current->name) == 0;
+    return s && strncmp(s, way, n) == 0 && strcmp(s + n, p->current->name) == 0;
+}
+
+static void sabotage_all(const pipeline *p)
+{
+    if (sabotaged(p, "ice:"))
+        ice("pass %s fails, as the test wants it", p->current->name);
 }
 
 static void run_and_verify(void *ctx)
 {
     pass_run *r = ctx;
     pipeline *p = r->p;
-    double start = now();
+    double start = pass_clock();
     p->ok = p->current->run(&r->pc);
-    r->seconds = now() - start;
-    if (sabotaged(r, "ice:"))
-        ice("pass %s fails, as the test wants it", p->current->name);
+    r->seconds = pass_clock() - start;
+    sabotage_all(p);
     if (!p->ok || !p->o->verify)
         return;
-    if (sabotaged(r, "verify:") && p->g->results.n) /* two of one name */
+    if (sabotaged(p, "verify:") && p->g->results.n) /* two of one name */
         vec_push(p->g->a, &p->g->results, p->g->results.v[0]);
     p->ok = graph_verify(p->g, p->ds, arena_printf(r->pc.scratch, "after %s", p->current->name));
     if (!p->ok && p->o->failed)
@@ -148,11 +161,17 @@ static void run_one(void *ctx, arena *scratch)
         p->o->after(p->o->ctx, p->current, p->g, r.pc.changed, r.seconds);
 }
 
+static void verify_kernel(pipeline *p, const char *what)
+{
+    if (sabotaged(p, "verify:") && p->k->bufs.n) /* one twice */
+        vec_push(p->k->a, &p->k->bufs, p->k->bufs.v[0]);
+    p->ok = kernel_verify(p->k, p->ds, what);
+}
+
 typedef struct kernel_run {
     pipeline *p;
-    arena *scratch;
+    kernel_pass_ctx pc;
     strbuf before; /* a pass changes the kernel in place: its text is taken first */
-    bool changed;
     double seconds;
 } kernel_run;
 
@@ -167,12 +186,13 @@ static void run_and_verify_kernel(void *ctx)
 {
     kernel_run *r = ctx;
     pipeline *p = r->p;
-    double start = now();
-    r->changed = p->current->run_kernel(p->k, r->scratch);
-    r->seconds = now() - start;
-    if (!p->o->verify)
+    double start = pass_clock();
+    p->ok = p->current->run_kernel(&r->pc);
+    r->seconds = pass_clock() - start;
+    sabotage_all(p);
+    if (!p->ok || !p->o->verify)
         return;
-    p->ok = kernel_verify(p->k, p->ds, arena_printf(r->scratch, "after %s", p->current->name));
+    verify_kernel(p, arena_printf(r->pc.scratch, "after %s", p->current->name));
     if (!p->ok)
         say_kernel_before(r);
 }
@@ -180,28 +200,102 @@ static void run_and_verify_kernel(void *ctx)
 static void run_one_on_kernel(void *ctx, arena *scratch)
 {
     pipeline *p = ctx;
-    kernel_run r = {.p = p, .scratch = scratch, .before = {.a = scratch}};
+    kernel_run r = {.p = p,
+                    .pc = {.k = p->k, .scratch = scratch, .hits = p->o->hits},
+                    .before = {.a = scratch}};
     if (p->o->failed_kernel)
         kernel_print(p->k, &r.before);
     with_last_words(arena_mem(p->a), run_and_verify_kernel, say_kernel_before, &r);
     if (p->ok && p->o->after_kernel)
-        p->o->after_kernel(p->o->ctx, p->current, p->k, r.changed, r.seconds);
+        p->o->after_kernel(p->o->ctx, p->current, p->k, r.pc.changed, r.seconds);
 }
 
-static bool fits(const pipeline *p, const pass_info *x)
+/* --- the schedule --- */
+
+static bool has_choice(const pipeline *p, const pass_info *x)
 {
-    return (x->run != NULL) == (p->g != NULL);
+    return x->kind == PASS_CHOICE && !(p->so.without >> x->choice & 1);
 }
 
-static void check_form(pipeline *p, const pass_info *x)
+static void say_scheduled(void *ctx)
 {
-    if (fits(p, x))
+    const pipeline *p = ctx;
+    strbuf names = {.a = p->a};
+    if (!p->o->failed_schedule)
         return;
-    diag *d = diag_error(p->ds, (span){0}, "the pass %s works on %s, and this is a %s", x->name,
-                         x->run ? "graphs" : "kernels", p->g ? "graph" : "kernel");
-    if (p->g)
-        diag_help(d, "`attnc dump --stage=kernel` makes a kernel of a graph");
-    p->ok = false;
+    for (size_t i = 0; i < pass_count; i++) {
+        if (has_choice(p, &pass_table[i]))
+            sb_printf(&names, "%s,", pass_table[i].name);
+    }
+    sb_puts(&names, p->current->name);
+    p->o->failed_schedule(p->o->ctx, p->from, sb_text(&names));
+}
+
+static void schedule_and_verify(void *ctx)
+{
+    pipeline *p = ctx;
+    p->k = schedule(p->a, p->from, &p->so, p->ds);
+    sabotage_all(p);
+    p->ok = p->k != NULL;
+    if (!p->ok || !p->o->verify)
+        return;
+    verify_kernel(p, p->so.steps ? "of steps after schedule" : "after schedule");
+    if (!p->ok)
+        say_scheduled(p);
+}
+
+static void run_schedule(pipeline *p)
+{
+    double seconds[CHOICE_COUNT] = {0}, start = pass_clock();
+    p->so.seconds = seconds;
+    p->so.hits = p->o->hits;
+    with_last_words(arena_mem(p->a), schedule_and_verify, say_scheduled, p);
+    double all = pass_clock() - start;
+    for (size_t i = 0; p->ok && p->o->after_choice && i < pass_count; i++) {
+        if (has_choice(p, &pass_table[i]))
+            p->o->after_choice(p->o->ctx, &pass_table[i], seconds[pass_table[i].choice]);
+    }
+    if (p->ok && p->o->after_kernel)
+        p->o->after_kernel(p->o->ctx, p->current, p->k, true, all);
+}
+
+/* --- which run --- */
+
+/* In a strict list each name stands where its form is at hand: `schedule`, behind its choices,
+ * makes a kernel of the graph. */
+static void check_forms(pipeline *p, const pass_list *list)
+{
+    bool is_graph = p->kind != PASS_KERNEL;
+    const pass_info *choice = NULL;
+    for (size_t i = 0; i < list->n; i++) {
+        const pass_info *x = list->v[i];
+        choice = x->kind == PASS_CHOICE ? x : x->kind == PASS_SCHEDULE ? NULL : choice;
+        if ((x->kind != PASS_KERNEL) == is_graph) {
+            is_graph = x->kind != PASS_SCHEDULE && is_graph;
+            continue;
+        }
+        diag *d = diag_error(p->ds, (span){0}, "the pass %s works on %s, and this is a %s", x->name,
+                             is_graph ? "kernels" : "graphs", is_graph ? "graph" : "kernel");
+        if (is_graph)
+            diag_help(d, "`schedule` in front of it makes a kernel of the graph");
+        p->ok = false;
+        return;
+    }
+    if (choice) {
+        diag *d = diag_error(p->ds, (span){0}, "%s decides for the schedule, which is not to run",
+                             choice->name);
+        diag_help(d, "name `schedule` behind it");
+        p->ok = false;
+    }
+}
+
+static void run_row(pipeline *p, const pass_info *x)
+{
+    p->current = x;
+    if (p->kind == PASS_SCHEDULE)
+        p->so.without &= x->kind == PASS_CHOICE ? ~(1u << x->choice) : ~0u;
+    else if (p->kind == x->kind)
+        with_scratch(arena_mem(p->a), p->g ? run_one : run_one_on_kernel, p);
 }
 
 static void run_all(void *ctx, arena *scratch)
@@ -215,8 +309,14 @@ static void run_all(void *ctx, arena *scratch)
         o->start_from ? find_pass(p, scratch, o->start_from, "start from") : NULL;
     const pass_info *last =
         o->stop_after ? find_pass(p, scratch, o->stop_after, "stop after") : NULL;
-    for (size_t i = 0; o->one_form && i < todo.n; i++)
-        check_form(p, todo.v[i]);
+    for (size_t i = 0; i < disabled.n; i++) {
+        if (disabled.v[i]->flags & PASS_OPTIONAL)
+            continue;
+        diag_error(p->ds, (span){0}, "the pass %s cannot be left out", disabled.v[i]->name);
+        p->ok = false;
+    }
+    if (o->strict && p->ok)
+        check_forms(p, &todo);
     for (size_t i = 0; !o->only && i < pass_count; i++)
         vec_push(scratch, &todo, &pass_table[i]);
     bool started = first == NULL;
@@ -226,28 +326,53 @@ static void run_all(void *ctx, arena *scratch)
         bool runs = started && !among(&disabled, x);
         if (runs && (x->flags & PASS_OPTIONAL))
             runs = o->limit < 0 || p->optional_run++ < o->limit;
-        if (runs && fits(p, x)) {
-            p->current = x;
-            with_scratch(arena_mem(p->a), p->g ? run_one : run_one_on_kernel, p);
-        }
+        if (runs)
+            run_row(p, x);
         if (started && x == last)
             return;
     }
 }
 
-static bool run_pipeline(pipeline p)
+static bool run_pipeline(pipeline *p)
 {
-    p.ok = true;
-    with_scratch(arena_mem(p.a), run_all, &p);
-    return p.ok;
+    p->ok = true;
+    with_scratch(arena_mem(p->a), run_all, p);
+    return p->ok;
 }
 
 bool passes_run(graph *g, diags *ds, const pass_options *o)
 {
-    return run_pipeline((pipeline){.g = g, .a = g->a, .ds = ds, .o = o});
+    pipeline p = {.kind = PASS_GRAPH, .g = g, .a = g->a, .ds = ds, .o = o};
+    return run_pipeline(&p);
+}
+
+kernel *schedule_run(arena *a, const graph *g, schedule_options so, diags *ds,
+                     const pass_options *o)
+{
+    pipeline p = {.kind = PASS_SCHEDULE, .from = g, .so = so, .a = a, .ds = ds, .o = o};
+    p.so.without = (1u << CHOICE_COUNT) - 1;
+    if (!run_pipeline(&p))
+        return NULL;
+    p.current = pass_table;
+    while (p.current->kind != PASS_SCHEDULE)
+        p.current++;
+    run_schedule(&p);
+    return p.ok ? p.k : NULL;
 }
 
 bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o)
 {
-    return run_pipeline((pipeline){.k = k, .a = k->a, .ds = ds, .o = o});
+    pipeline p = {.kind = PASS_KERNEL, .k = k, .a = k->a, .ds = ds, .o = o};
+    return run_pipeline(&p);
+}
+
+bool pass_list_has(const char *list, const char *name)
+{
+    for (const char *s = list; s && *s;) {
+        size_t n = strcspn(s, ", ");
+        if (n == strlen(name) && strncmp(s, name, n) == 0)
+            return true;
+        s += n + (s[n] != '\0');
+    }
+    return false;
 }

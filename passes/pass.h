@@ -5,9 +5,9 @@
 #include "passes/passes.h"
 
 #define PASS(id, name, letter, summary, flags)        bool pass_##id(pass_ctx *pc);
-#define KERNEL_PASS(id, name, letter, summary, flags) bool pass_##id(kernel *k, arena *scratch);
+#define KERNEL_PASS(id, name, letter, summary, flags) bool pass_##id(kernel_pass_ctx *pc);
 #include "passes/passes.def"
-#undef PASS
-#undef KERNEL_PASS
+
+double pass_clock(void); /* seconds, from an arbitrary start */
 
 #endif

@@ -17,8 +17,8 @@ typedef struct rule_info {
 } rule_info;
 extern const rule_info rule_table[RULE_COUNT];
 
-/* Passes over the graph, in the order of passes.def. Each is one file with one public function
- * `bool pass_<id>(pass_ctx *)`, false only after reporting to diag. */
+/* A pass over graphs is one file with one public function `bool pass_<id>(pass_ctx *)`, false only
+ * after reporting to diag. */
 typedef struct pass_ctx {
     graph *g;
     diags *diag;
@@ -40,23 +40,50 @@ static inline value *rule_made(const pass_ctx *pc, rule_id r, const value *v, va
     return made;
 }
 
+/* One over kernels is the same with this, and has nothing to report. */
+typedef struct kernel_pass_ctx {
+    kernel *k;
+    arena *scratch;
+    bool changed;
+    uint32_t *hits;
+} kernel_pass_ctx;
+
+static inline void kernel_rule_hit(const kernel_pass_ctx *pc, rule_id r)
+{
+    if (pc->hits)
+        pc->hits[r]++;
+}
+
+/* Decisions that the schedule can do without. */
+typedef enum choice_id {
+#define SCHEDULE_CHOICE(id, name, letter, summary, flags) CHOICE_##id,
+#include "passes/passes.def"
+    CHOICE_COUNT
+} choice_id;
+
 enum { PASS_OPTIONAL = 1 << 0 }; /* the result is right without it; counts for --pass-limit */
+
+typedef enum pass_kind { PASS_GRAPH, PASS_CHOICE, PASS_SCHEDULE, PASS_KERNEL } pass_kind;
 
 typedef struct pass_info {
     const char *name;
     char letter;
     const char *summary;
     unsigned flags;
-    bool (*run)(pass_ctx *);               /* NULL: it works on kernels */
-    bool (*run_kernel)(kernel *, arena *); /* whether it changed something */
+    pass_kind kind;
+    bool (*run)(pass_ctx *);               /* of PASS_GRAPH */
+    bool (*run_kernel)(kernel_pass_ctx *); /* of PASS_KERNEL */
+    choice_id choice;                      /* of PASS_CHOICE */
 } pass_info;
 extern const pass_info pass_table[];
 extern const size_t pass_count;
 
 /* Called around each pass; NULL members are skipped. */
 typedef struct pass_options {
-    const char *only; /* comma-separated names: run exactly these, in this order; NULL: all */
-    bool one_form; /* the other form is not made: a name in `only` of a pass over it is an error */
+    /* Comma-separated names: run exactly these, in this order; NULL: all. A kernel that is wanted
+     * is made by the schedule all the same. */
+    const char *only;
+    bool strict; /* a name in `only` that stands where its form is not at hand is an error */
     const char *disabled;   /* comma-separated names left out */
     const char *stop_after; /* NULL: run to the end */
     const char *start_from; /* NULL: from the first */
@@ -66,24 +93,36 @@ typedef struct pass_options {
     /* A pass ended in an internal error, or what it made breaks a rule: `before` is the graph as it
      * was. The process may end behind it. */
     void (*failed)(void *ctx, const pass_info *p, const graph *before);
-    /* The same of passes over kernels; the kernel before as text. */
+    /* The same of the schedule, with the names of its choices and its own for --passes. */
+    void (*failed_schedule)(void *ctx, const graph *before, const char *passes);
+    /* Of the schedule and of passes over kernels; the kernel before as text. */
     void (*after_kernel)(void *ctx, const pass_info *p, const kernel *k, bool changed,
                          double seconds);
     void (*failed_kernel)(void *ctx, const pass_info *p, const strbuf *before);
+    /* Of each choice that the schedule had, before after_kernel is called for the schedule. */
+    void (*after_choice)(void *ctx, const pass_info *p, double seconds);
     uint32_t *hits;       /* RULE_COUNT counters that are added to; NULL: none */
     const char *sabotage; /* tests: "ice:PASS" or "verify:PASS", how that pass fails; else NULL */
     void *ctx;
 } pass_options;
 
-bool passes_run(graph *g, diags *ds, const pass_options *o);
-/* The passes over kernels, on what the schedule made. */
-bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o);
+typedef struct schedule_options {
+    machine_shape shape; /* of the machine that the kernel is for */
+    bool steps;          /* g is a step graph: a step kernel, one body to begin and one for steps */
+    unsigned without;    /* 1 << choice_id of the choices left out */
+    uint32_t *hits;      /* as of passes */
+    double *seconds;     /* by choice_id: added to; NULL: nobody asks */
+} schedule_options;
+/* graph -> kernel, on which the kernel passes and the backend work. NULL after reporting to ds. */
+kernel *schedule(arena *a, const graph *g, const schedule_options *so, diags *ds);
 
-/* graph -> kernel, on which the kernel passes and the backend work; `shape` is of the machine that
- * the kernel is for. NULL after reporting to ds. hits: as of passes. */
-kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds, uint32_t *hits);
-/* step graph -> step kernel: two bodies, one to begin and one that goes some steps on. */
-kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds,
-                      uint32_t *hits);
+/* The rows of passes.def, one form after the other; what fails has been reported to ds. */
+bool passes_run(graph *g, diags *ds, const pass_options *o);
+/* The schedule with those of its choices that run; `without`, hits and seconds of `so` are set. */
+kernel *schedule_run(arena *a, const graph *g, schedule_options so, diags *ds,
+                     const pass_options *o);
+bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o);
+/* Whether a list of names has that one. */
+bool pass_list_has(const char *list, const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "passes/pass.h"
 
 typedef struct placing {
+    const kernel_pass_ctx *pc;
     kernel *k;
     arena *scratch;
     size_t *first, *last; /* by buffer: statements of the body; first > last: in none */
@@ -96,6 +97,7 @@ static bool choose(placing *p)
             if (p->to[home->id] || !same_memory(home, b) || busy[home->id] >= p->first[b->id])
                 continue;
             p->to[b->id] = home;
+            kernel_rule_hit(p->pc, RULE_place_shared);
             busy[home->id] = p->last[b->id];
             any = true;
             break;
@@ -158,10 +160,12 @@ static void drop_moved(placing *p)
         k->bufs.v[i]->id = (uint32_t)i;
 }
 
-bool pass_place(kernel *k, arena *scratch)
+bool pass_place(kernel_pass_ctx *pc)
 {
+    kernel *k = pc->k;
+    arena *scratch = pc->scratch;
     size_t n = k->bufs.n;
-    placing p = {.k = k, .scratch = scratch};
+    placing p = {.pc = pc, .k = k, .scratch = scratch};
     p.first = ARENA_ARRAY(scratch, size_t, n);
     p.last = ARENA_ARRAY(scratch, size_t, n);
     p.elsewhere = ARENA_ARRAY(scratch, bool, n);
@@ -172,8 +176,9 @@ bool pass_place(kernel *k, arena *scratch)
     p.outside = true;
     name_block(&p, &k->prepare, false);
     name_block(&p, &k->step, false);
-    if (!choose(&p))
-        return false;
+    pc->changed = choose(&p);
+    if (!pc->changed)
+        return true;
     move_block(&p, &k->body);
     drop_moved(&p);
     return true;

@@ -6,9 +6,21 @@
  * require: a verified graph.  keep: its meaning but for the order of sums, which sizes alone
  * decide.  give: a kernel that kernel_verify accepts. */
 #include "ir/graph/scratch.h"
+#include "passes/pass.h"
 #include "passes/schedule_internal.h"
 
 enum { MAX_NESTED_SCANS = 64 };
+
+double choice_begin(const sched *s)
+{
+    return s->seconds ? pass_clock() : 0;
+}
+
+void choice_end(const sched *s, choice_id x, double begun)
+{
+    if (s->seconds)
+        s->seconds[x] += pass_clock() - begun;
+}
 
 static frame frame_here(sched *s)
 {
@@ -203,21 +215,12 @@ static void schedule_in(void *ctx, arena *scratch)
     }
 }
 
-static kernel *run(arena *a, const graph *g, kernel *k, const machine_shape *shape, diags *ds,
-                   uint32_t *hits)
+kernel *schedule(arena *a, const graph *g, const schedule_options *so, diags *ds)
 {
-    sched s = {.g = g, .ds = ds, .k = k, .shape = *shape, .copies = 1, .hits = hits};
+    kernel *k = so->steps ? kernel_from_step_signature(a, g) : kernel_from_signature(a, g);
+    sched s = {.g = g, .ds = ds, .k = k, .shape = so->shape, .copies = 1, .hits = so->hits};
+    s.without = so->without;
+    s.seconds = so->seconds;
     with_scratch(arena_mem(a), schedule_in, &s);
     return s.failed ? NULL : k;
-}
-
-kernel *schedule(arena *a, const graph *g, const machine_shape *shape, diags *ds, uint32_t *hits)
-{
-    return run(a, g, kernel_from_signature(a, g), shape, ds, hits);
-}
-
-kernel *schedule_step(arena *a, const graph *step_graph, const machine_shape *shape, diags *ds,
-                      uint32_t *hits)
-{
-    return run(a, step_graph, kernel_from_step_signature(a, step_graph), shape, ds, hits);
 }

@@ -57,6 +57,7 @@ typedef struct plan {
     bool under_read;  /* a read looks at it in place */
     bool same_space;  /* its users compute no element twice */
     bool in_score;    /* of the size of an online op's weights: not to be stored for it */
+    bool may_fail;    /* what it is computed from in place has checks or reads that may fail */
     conjuncts need;   /* its users look at elements only where these hold */
 } plan;
 
@@ -112,6 +113,8 @@ typedef struct sched {
     kernel *k;
     const graph *g;
     machine_shape shape;
+    unsigned without; /* choices left out */
+    double *seconds;  /* by choice_id; NULL: nobody asks */
     arena *scratch;
     diags *ds;
     range *range;
@@ -154,6 +157,15 @@ static inline void form(const sched *s, rule_id r)
     if (s->hits)
         s->hits[r]++;
 }
+
+static inline bool decides(const sched *s, choice_id x)
+{
+    return !(s->without >> x & 1);
+}
+
+/* The time of a choice: from begin to end, summed up. */
+double choice_begin(const sched *s);
+void choice_end(const sched *s, choice_id x, double begun);
 
 static inline bool stays_plain(const sched *s) /* MACHINE_SHAPE_PLAIN */
 {
@@ -243,7 +255,7 @@ void run_nest(sched *s, frame *f, const nest *n);
 bool is_active(const sched *s, const frame *f, const value *conjunct);
 /* Whether conjunct c can be bounds of a loop over i, and the bounds that those of c make (each NULL
  * where they say nothing). */
-bool is_bound_of(const value *c, const ix *i);
+bool is_bound_of(const sched *s, const value *c, const ix *i);
 void nest_bounds(sched *s, frame *f, const ix *i, const conjuncts *c, const kexpr **lo,
                  const kexpr **hi);
 

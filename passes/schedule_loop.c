@@ -111,7 +111,8 @@ static void tighten_low(sched *s, frame *f, const value *e, bool strict, bounds 
  */
 static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
 {
-    if ((c->op != OP_le && c->op != OP_lt && c->op != OP_eq) || c->args[0]->dt != DT_I64)
+    if (!decides(s, CHOICE_domains) || (c->op != OP_le && c->op != OP_lt && c->op != OP_eq) ||
+        c->args[0]->dt != DT_I64)
         return false;
     bool strict = c->op == OP_lt;
     const value *x = c->args[0], *y = c->args[1];
@@ -130,9 +131,10 @@ static bool tighten(sched *s, frame *f, const ix *i, const value *c, bounds *b)
     return true;
 }
 
-bool is_bound_of(const value *c, const ix *i)
+bool is_bound_of(const sched *s, const value *c, const ix *i)
 {
-    if ((c->op != OP_le && c->op != OP_lt && c->op != OP_eq) || c->args[0]->dt != DT_I64)
+    if (!decides(s, CHOICE_domains) || (c->op != OP_le && c->op != OP_lt && c->op != OP_eq) ||
+        c->args[0]->dt != DT_I64)
         return false;
     return (is_index(c->args[0], i) && !value_has_ix(c->args[1], i)) ||
            (is_index(c->args[1], i) && !value_has_ix(c->args[0], i));
@@ -143,7 +145,7 @@ void nest_bounds(sched *s, frame *f, const ix *i, const conjuncts *c, const kexp
 {
     bounds b = {0};
     for (uint32_t k = 0; k < c->n; k++) {
-        if (is_bound_of(c->v[k], i) && !tighten(s, f, i, c->v[k], &b))
+        if (is_bound_of(s, c->v[k], i) && !tighten(s, f, i, c->v[k], &b))
             ice("%s is bounded by what has no value here", i->name);
     }
     *lo = b.lo;

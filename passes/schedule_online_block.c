@@ -307,12 +307,15 @@ void online_block(sched *s, frame *f, online_tiles *t, const kexpr *full)
 {
     scope o;
     scores(s, f, t);
-    if (full) {
+    const kexpr *n = t->padded ? online_count(s, t->keys) : t->n_keys;
+    if (full && full->kind == KX_CONST && !full->i) {
+        weights(s, f, t, n, true);
+    } else if (full) {
         kstmt *st = open_if(s, full, &o);
         weights(s, f, t, online_count(s, t->keys), false);
         scope_close(s, o);
         o = scope_open(s, &st->other);
-        weights(s, f, t, t->padded ? online_count(s, t->keys) : t->n_keys, true);
+        weights(s, f, t, n, true);
         scope_close(s, o);
     } else {
         weights(s, f, t, online_count(s, t->keys), false);

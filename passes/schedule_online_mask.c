@@ -1,6 +1,11 @@
 /* schedule_online_mask.c: what the predicate of an online op makes of its tiles (domains.h), in the
  * terms of the code at hand. What depends on data along one index is summed up once, block by
- * block, before all rows. */
+ * block, before all rows.
+ *
+ * This and the bounds of plain loops (schedule_loop.c) are the choice `domains`.
+ * require: the predicate of a verified graph.  keep: what is computed: an element that the
+ * predicate excludes is left out all the same.  give: bounds and tests that are never wrong, only
+ * coarse. Without it every tile and element is visited and tested. */
 #include <math.h>
 
 #include "passes/schedule_online_tile.h"
@@ -150,11 +155,16 @@ static void count_ways(sched *s, const online_tiles *t)
         form(s, rules[domain_way_of(s->scratch, all.v[i], t->key, &t->row, 1)]);
 }
 
-online_bounds online_bounds_of(sched *s, frame *f, online_tiles *t)
+/* The bounds that are known without a look at the predicate: all keys are visited, and of those
+ * of a predicate none is known to hold for all rows. */
+static online_bounds whole(sched *s, const online_tiles *t)
 {
     const kexpr *zero = kx_int(s->k, 0), *extent = kx_dim(s->k, t->key->extent);
-    if (!t->v->where)
-        return (online_bounds){zero, extent, zero, extent};
+    return (online_bounds){zero, extent, zero, t->v->where ? zero : extent};
+}
+
+static online_bounds solve_bounds(sched *s, frame *f, online_tiles *t)
+{
     mask m = {s, f, t};
     domain_host h = {s->k, &m, point, data, held, s->hits};
     domain_span rows = rows_of(s, t);
@@ -163,18 +173,35 @@ online_bounds online_bounds_of(sched *s, frame *f, online_tiles *t)
     return (online_bounds){r.lo, r.hi, r.full_lo, r.full_hi};
 }
 
-online_state online_state_of(sched *s, frame *f, online_tiles *t, const online_bounds *b)
+online_bounds online_bounds_of(sched *s, frame *f, online_tiles *t)
 {
-    const kexpr *end = k2(s, OP_add, t->key0, kx_int(s->k, t->keys));
-    const kexpr *full = k2(s, OP_le, end, b->full_hi);
+    if (!t->v->where || !decides(s, CHOICE_domains))
+        return whole(s, t);
+    double begun = choice_begin(s);
+    online_bounds b = solve_bounds(s, f, t);
+    choice_end(s, CHOICE_domains, begun);
+    return b;
+}
+
+static const kexpr *end_of_keys(sched *s, const online_tiles *t)
+{
+    return k2(s, OP_add, t->key0, kx_int(s->k, t->keys));
+}
+
+/* Without a predicate only the last block of keys may not be full. */
+static online_state state_of_all(sched *s, const online_tiles *t, const online_bounds *b)
+{
     int64_t extent;
+    bool even = dim_is_const(t->key->extent, &extent) && extent % t->keys == 0;
+    const kexpr *full = k2(s, OP_le, end_of_keys(s, t), b->full_hi);
+    return (online_state){.full = even ? NULL : hold(s, full, "full")};
+}
+
+static online_state solve_state(sched *s, frame *f, online_tiles *t, const online_bounds *b)
+{
+    const kexpr *full = k2(s, OP_le, b->full_lo, t->key0);
     online_state st = {0};
-    if (!t->v->where) {
-        bool even = dim_is_const(t->key->extent, &extent) && extent % t->keys == 0;
-        st.full = even ? NULL : hold(s, full, "full");
-        return st;
-    }
-    full = k2(s, OP_and, k2(s, OP_le, b->full_lo, t->key0), full);
+    full = k2(s, OP_and, full, k2(s, OP_le, end_of_keys(s, t), b->full_hi));
     if (t->tests) {
         mask m = {s, f, t};
         domain_host h = {s->k, &m, point, data, held, s->hits};
@@ -188,5 +215,17 @@ online_state online_state_of(sched *s, frame *f, online_tiles *t, const online_b
             st.can = hold(s, truth.can, "some");
     }
     st.full = hold(s, full, "full");
+    return st;
+}
+
+online_state online_state_of(sched *s, frame *f, online_tiles *t, const online_bounds *b)
+{
+    if (!t->v->where)
+        return state_of_all(s, t, b);
+    if (!decides(s, CHOICE_domains))
+        return (online_state){.full = kx_bool(s->k, false)};
+    double begun = choice_begin(s);
+    online_state st = solve_state(s, f, t, b);
+    choice_end(s, CHOICE_domains, begun);
     return st;
 }

@@ -4,7 +4,7 @@
  *   schedule_online_block.c  one tile: scores and weights
  *   schedule_online_sums.c   the sums of one tile; the results of a block of rows
  *   schedule_online_code.c   words of code that these have in common
- *   schedule_online_mask.c   what the predicate makes of a tile
+ *   schedule_online_mask.c   what the predicate makes of a tile (the choice `domains`)
  *
  * One free index is the row, the bound index the key. For each block of rows, keys are met block by
  * block: the sums in the score by tiles (schedule_tile.h) into a local buffer, the rest of the
@@ -98,8 +98,8 @@ typedef struct online_bounds {
     const kexpr *full_lo, *full_hi;
 } online_bounds;
 online_bounds online_bounds_of(sched *s, frame *f, online_tiles *t);
-/* For the block of keys at hand. can: NULL where it is not known to be empty; full: NULL: for sure.
- */
+/* For the block of keys at hand. can: NULL where it is not known to be empty; full: NULL: for sure,
+ * the constant false: nothing is known. */
 typedef struct online_state {
     const kexpr *can, *full;
 } online_state;

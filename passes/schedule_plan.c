@@ -175,6 +175,19 @@ static bool is_weight(const sched *s, const value *v)
     return !v->where || s->weights[v->where->id];
 }
 
+/* Whatever of v might be computed in place; what is stored for sure ends it. */
+static bool may_fail(const sched *s, const value *v)
+{
+    const plan *p = &s->plan[v->id];
+    if (OP_HAS(v->op, T_NORM | T_REGION) || v->op == OP_online || v->op == OP_part)
+        return false;
+    bool any = checks(s, v) || (v->op == OP_read && p->unsafe) ||
+               (v->where && s->plan[v->where->id].may_fail);
+    for (uint32_t i = 0; i < v->n_args && !any; i++)
+        any = s->plan[v->args[i]->id].may_fail;
+    return any;
+}
+
 static void measure(sched *s, const value *v)
 {
     plan *p = &s->plan[v->id];
@@ -212,6 +225,7 @@ static void measure(sched *s, const value *v)
     depth = depth_of(v, depth);
     p->stored = depth >= DEEP || OP_HAS(v->op, T_NORM) || v->op == OP_online || v->op == OP_part;
     p->depth = (uint16_t)(p->stored ? 0 : depth);
+    p->may_fail = may_fail(s, v);
     s->weights[v->id] = is_weight(s, v);
 }
 
@@ -556,7 +570,9 @@ void plan_values(sched *s)
         if (s->live.v[i]->op == OP_append)
             place_row(s, s->live.v[i]);
     }
+    double begun = choice_begin(s);
     plan_uses(s);
+    choice_end(s, CHOICE_fuse_maps, begun);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         plan *p = &s->plan[v->id];

@@ -102,14 +102,14 @@ static void limit_rows(const sched *s, struct tiling *t, const value *x, unsigne
 }
 
 /* Elements are needed where p->need holds: bounds of the one row index, or conditions outside. */
-static bool need_fits(const struct tiling *t, const conjuncts *need)
+static bool need_fits(const sched *s, const struct tiling *t, const conjuncts *need)
 {
     for (uint32_t i = 0; i < need->n; i++) {
         const value *c = need->v[i];
         if (value_has_ix(c, t->col))
             return false;
         for (uint32_t k = 0; k < t->n_rows; k++) {
-            if (value_has_ix(c, t->rows[k]) && (t->n_rows > 1 || !is_bound_of(c, t->rows[0])))
+            if (value_has_ix(c, t->rows[k]) && (t->n_rows > 1 || !is_bound_of(s, c, t->rows[0])))
                 return false;
         }
     }
@@ -155,7 +155,7 @@ static int try_column(sched *s, const value *v, struct tiling *t, const ix *cons
         if (!row)
             t->outer[t->n_outer++] = axes[i];
     }
-    if (!need_fits(t, &s->plan[v->id].need) || (known(t->col) >= 0 && known(t->col) < FEW))
+    if (!need_fits(s, t, &s->plan[v->id].need) || (known(t->col) >= 0 && known(t->col) < FEW))
         return 0;
     int64_t rows = 1;
     for (uint32_t i = 0; i < t->n_rows; i++)

@@ -3,7 +3,14 @@
  *
  * Users come before operands, so each value's uses are all known when it is decided. A context is
  * one block of code with one meaning for each value: the loop nest of a stored value, the body of a
- * reduction, what stands under a read. Whatever is met in two contexts would be computed twice. */
+ * reduction, what stands under a read. Whatever is met in two contexts would be computed twice.
+ *
+ * That an elementwise value (a map) is computed where it is used is the choice `fuse-maps`.
+ * require: a verified graph.  keep: what is computed, but for rounding where code of a sum goes
+ * another way.  give: no memory, and no loops, for maps that one place uses, that are cheap, or
+ * that are as large as an online op's weights. Without it a map is stored unless it is made of
+ * indices and constants alone, of a score, or may fail: an element that no output needs must not be
+ * computed. */
 #include "passes/schedule_internal.h"
 
 enum { CHEAP = 3, CHEAP_BOOL = 12, ANY_CONTEXT = 1 };
@@ -210,10 +217,27 @@ bool is_cheap(const value *v, const plan *p)
     return p->index_only || (!p->costly && p->cost <= (v->dt == DT_BOOL ? CHEAP_BOOL : CHEAP));
 }
 
+/* Without fuse-maps: which maps stay where they are used. */
+static bool stays_in_place(const plan *p)
+{
+    return p->index_only || p->in_score || p->may_fail || p->context == 0;
+}
+
+static void count_map(const sched *s, const value *v)
+{
+    const plan *p = &s->plan[v->id];
+    form(s, p->stored                   ? RULE_maps_stored
+            : !p->many && p->same_space ? RULE_maps_once
+            : p->in_score               ? RULE_maps_score
+                                        : RULE_maps_again);
+}
+
 static bool must_store(const sched *s, const value *v)
 {
     const plan *p = &s->plan[v->id];
     bool once = !p->many && p->same_space;
+    if (OP_HAS(v->op, T_ELEM) && !decides(s, CHOICE_fuse_maps) && !stays_in_place(p))
+        return true;
     if (v->op == OP_join)
         return p->many || p->under_read; /* else loops split along its axis */
     if (OP_HAS(v->op, T_BINDS))
@@ -407,6 +431,8 @@ void plan_uses(sched *s)
         p->stored = p->stored || must_store(s, v);
         if (!p->stored)
             p->row_form = false;
+        if (OP_HAS(v->op, T_ELEM))
+            count_map(s, v);
         limit_need(s, v);
         if (OP_HAS(v->op, T_NORM))
             p->need = (conjuncts){0};

@@ -15,10 +15,10 @@ typedef struct dumper {
     program p;
     strbuf out;
     const char *dir; /* --dump-dir */
-    bool each;
-    int number;   /* of the next file in dir */
-    size_t graph; /* the one the pass manager works on */
-    bool failed;  /* a file could not be written */
+    bool each;       /* ... and not dir, which has them all */
+    int number;      /* of the next file in dir */
+    size_t graph;    /* the one the pass manager works on */
+    bool failed;     /* a file could not be written */
 } dumper;
 
 static void put_graph(dumper *d, const graph *g, strbuf *out)
@@ -84,6 +84,13 @@ static void after_kernel_pass(void *ctx, const pass_info *p, const kernel *k, bo
 {
     dumper *d = ctx;
     phase_note(d->s, (phase_time){p->name, seconds, true});
+    if (d->each) {
+        sb_printf(&d->out, "; after %s%s\n", p->name, changed ? "" : " (unchanged)");
+        if (changed) {
+            kernel_print(k, &d->out);
+            sb_puts(&d->out, "\n");
+        }
+    }
     if (!d->dir)
         return;
     strbuf text = {.a = d->s->a};
@@ -92,6 +99,18 @@ static void after_kernel_pass(void *ctx, const pass_info *p, const kernel *k, bo
     else
         sb_printf(&text, "; %s changes nothing\n", p->name);
     put_file(d, d->p.graphs.n > 1 ? k->name : NULL, p->name, "ir", &text);
+}
+
+static void after_choice(void *ctx, const pass_info *p, double seconds)
+{
+    const dumper *d = ctx;
+    phase_note(d->s, (phase_time){p->name, seconds, true});
+}
+
+static void keep_scheduled(void *ctx, const graph *before, const char *passes)
+{
+    const dumper *d = ctx;
+    program_keep_scheduled(d->s, before, passes);
 }
 
 static void keep_kernel(void *ctx, const pass_info *p, const strbuf *before)
@@ -104,6 +123,8 @@ static bool optimise(dumper *d)
 {
     d->c.passes.after = after_pass;
     d->c.passes.failed = keep_graph;
+    d->c.passes.after_choice = after_choice;
+    d->c.passes.failed_schedule = keep_scheduled;
     d->c.passes.after_kernel = after_kernel_pass;
     d->c.passes.failed_kernel = keep_kernel;
     d->c.passes.ctx = d;
@@ -135,8 +156,7 @@ static void print_kernels(dumper *d)
     for (size_t i = 0; i < d->p.kernels.n; i++) {
         if (i)
             sb_puts(&d->out, "\n");
-        const kernel *k = d->p.kernels.v[i];
-        kernel_print(opt_set(d->s, OPT_step_graphs) && k->stepper ? k->stepper : k, &d->out);
+        kernel_print(program_shown(d->s, d->p.kernels.v[i]), &d->out);
     }
     if (d->dir)
         put_file(d, NULL, "kernel", "ir", &d->out);
@@ -182,6 +202,8 @@ static bool walk(dumper *d, stage last)
             continue;
         if (!d->each)
             d->out.n = 0; /* of an earlier stage: only the last one is printed */
+        if (st == STAGE_KERNEL && d->each && d->p.graphs.n)
+            continue; /* the last of those that were shown */
         if (st == STAGE_KERNEL)
             print_kernels(d);
         else if (!print_code(d, (stage)st))
@@ -192,8 +214,8 @@ static bool walk(dumper *d, stage last)
 
 int cmd_dump(session *s)
 {
-    dumper d = {
-        .s = s, .out = {.a = s->a}, .dir = opt_text(s, OPT_dump_dir), .each = opt_set(s, OPT_each)};
+    dumper d = {.s = s, .out = {.a = s->a}, .dir = opt_text(s, OPT_dump_dir)};
+    d.each = opt_set(s, OPT_each) && !d.dir;
     if (!compile_options_read(s, &d.c))
         return 2;
     stage last = d.dir ? STAGE_ASM : STAGE_GRAPH;
@@ -207,12 +229,13 @@ int cmd_dump(session *s)
     }
     if (opt_set(s, OPT_dot) && last != STAGE_GRAPH)
         return usage_error(CMD_dump, "--dot draws graphs; give --stage=graph with it");
-    if (d.each && last != STAGE_GRAPH)
-        return usage_error(CMD_dump, "--each shows graphs; give --stage=graph with it");
+    if (d.each && last > STAGE_KERNEL)
+        return usage_error(CMD_dump,
+                           "--each shows graphs and kernels; give --stage=graph or kernel with it");
     const char *after = opt_text(s, OPT_after);
     if (after && (opt_set(s, OPT_stop) || d.each || last != STAGE_GRAPH))
         return usage_error(CMD_dump,
-                           "--after prints one graph; leave --stop-after, --each and --stage out");
+                           "--after prints one form; leave --stop-after, --each and --stage out");
     if (after) {
         d.c.passes.stop_after = after;
         d.c.choose_passes = true;
@@ -220,7 +243,7 @@ int cmd_dump(session *s)
 
     const pass_info *pass = after ? known_pass(s, after) : NULL;
     bool ok = !after || pass;
-    if (pass && !pass->run)
+    if (pass && pass->kind != PASS_GRAPH)
         last = STAGE_KERNEL;
     if (ok && d.dir && mkdir(d.dir, 0777) != 0 && errno != EEXIST) {
         diag_error(&s->ds, (span){0}, "cannot make the folder %s: %s", d.dir, strerror(errno));

@@ -50,6 +50,7 @@ static bool optimise(session *s, const compile_options *c, graph *g, explain_ori
     if (!passes_run(g, &s->ds, &o))
         return false;
     explain_origin_of(g, s->a, origin);
+    origin->no_domains = pass_list_has(o.disabled, "domains");
     did_fuse fused = {.s = s};
     o.only = pass_names(s, fuses, pass_count);
     o.after = note_fuse;

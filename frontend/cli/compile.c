@@ -36,14 +36,28 @@ static void note_kernel_time(void *ctx, const pass_info *p, const kernel *k, boo
     phase_note(ctx, (phase_time){p->name, seconds, true});
 }
 
-bool program_kernel_passes(session *s, const compile_options *c, kernel *k)
+static void note_choice_time(void *ctx, const pass_info *p, double seconds)
+{
+    phase_note(ctx, (phase_time){p->name, seconds, true});
+}
+
+/* How what comes behind the graphs is watched, unless the command does that itself. */
+static pass_options watched(session *s, const compile_options *c)
 {
     pass_options o = c->passes;
-    if (!o.after_kernel) {
-        o.after_kernel = note_kernel_time;
-        o.failed_kernel = program_keep_kernel;
-        o.ctx = s;
-    }
+    if (o.after_kernel)
+        return o;
+    o.after_choice = note_choice_time;
+    o.after_kernel = note_kernel_time;
+    o.failed_schedule = program_keep_scheduled;
+    o.failed_kernel = program_keep_kernel;
+    o.ctx = s;
+    return o;
+}
+
+bool program_kernel_passes(session *s, const compile_options *c, kernel *k)
+{
+    const pass_options o = watched(s, c);
     return kernel_passes_run(k, &s->ds, &o);
 }
 
@@ -65,24 +79,6 @@ bool program_optimise(session *s, const compile_options *c, program *p)
     return ok;
 }
 
-/* Whether a test wants this stage to fail. */
-static void sabotage(const session *s, const char *stage)
-{
-    const char *wanted = opt_text(s, OPT_sabotage);
-    if (wanted && strcmp(wanted, stage) == 0)
-        ice("%s, as the test wants it", stage);
-}
-
-/* One kernel on its way out of a graph. */
-typedef struct scheduling {
-    session *s;
-    const compile_options *c;
-    const graph *g;
-    const machine_shape *shape;
-    bool steps; /* g is a step graph */
-    kernel *k;  /* NULL: it failed */
-} scheduling;
-
 /* So that a command that repeats a failure compiles for the same machine. */
 static const char *target_options(session *s, const backend_options *o)
 {
@@ -90,37 +86,25 @@ static const char *target_options(session *s, const backend_options *o)
                         o->triple ? o->triple : "", o->cpu ? o->cpu : "native");
 }
 
-static void keep_graph(void *ctx)
+void program_keep_scheduled(void *ctx, const graph *before, const char *passes)
 {
-    const scheduling *x = ctx;
-    strbuf text = {.a = x->s->a};
-    graph_print(x->g, &text);
-    keep_failed(x->s, "schedule", &text, "dump",
-                arena_printf(x->s->a, "--stage=kernel --passes=%s%s", x->steps ? " --steps" : "",
-                             target_options(x->s, &x->c->backend)));
+    session *s = ctx;
+    strbuf text = {.a = s->a};
+    graph_print(before, &text);
+    keep_failed(s, "schedule", &text, "opt",
+                arena_printf(s->a, "--passes=%s%s", passes, s->scheduled_for));
 }
 
-static void schedule_and_verify(void *ctx)
-{
-    scheduling *x = ctx;
-    session *s = x->s;
-    kernel *k = x->steps ? schedule_step(s->a, x->g, x->shape, &s->ds, s->rule_hits)
-                         : schedule(s->a, x->g, x->shape, &s->ds, s->rule_hits);
-    sabotage(s, "ice:schedule");
-    if (!k)
-        return;
-    if (kernel_verify(k, &s->ds, x->steps ? "of steps after schedule" : "after schedule"))
-        x->k = k;
-    else
-        keep_graph(x);
-}
-
+/* A kernel with all that is done to it; steps: g is a step graph. */
 static kernel *schedule_one(session *s, const compile_options *c, const machine_shape *shape,
                             const graph *g, bool steps)
 {
-    scheduling x = {.s = s, .c = c, .g = g, .shape = shape, .steps = steps};
-    with_last_words(&s->m, schedule_and_verify, keep_graph, &x);
-    return x.k && program_kernel_passes(s, c, x.k) ? x.k : NULL;
+    const pass_options o = watched(s, c);
+    s->scheduled_for =
+        arena_printf(s->a, "%s%s", steps ? " --steps" : "", target_options(s, &c->backend));
+    kernel *k =
+        schedule_run(s->a, g, (schedule_options){.shape = *shape, .steps = steps}, &s->ds, &o);
+    return k && program_kernel_passes(s, c, k) ? k : NULL;
 }
 
 bool program_schedule(session *s, const compile_options *c, program *p)
@@ -141,6 +125,11 @@ bool program_schedule(session *s, const compile_options *c, program *p)
     }
     phase_end(s);
     return ok;
+}
+
+const kernel *program_shown(const session *s, const kernel *k)
+{
+    return opt_set(s, OPT_step_graphs) && k->stepper ? k->stepper : k;
 }
 
 /* Kernels on their way to code. */
@@ -167,7 +156,9 @@ static void compile_kernels(void *ctx)
 {
     const codegen *x = ctx;
     session *s = x->s;
-    sabotage(s, "ice:compile");
+    const char *sabotage = opt_text(s, OPT_sabotage);
+    if (sabotage && strcmp(sabotage, "ice:compile") == 0)
+        ice("%s, as the test wants it", sabotage);
     s->code = backend_compile(x->p->kernels.v, x->p->kernels.n, &x->c->backend, &s->ds);
 }
 

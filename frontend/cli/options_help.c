@@ -68,5 +68,7 @@ void help_command(command_id c)
     printf("\npasses, in order:\n");
     for (size_t i = 0; i < pass_count; i++)
         printf("  %-*s%s%s\n", HELP_COLUMN - 2, pass_table[i].name, pass_table[i].summary,
-               pass_table[i].flags & PASS_OPTIONAL ? "" : " (always runs)");
+               pass_table[i].kind == PASS_CHOICE     ? " (by the schedule)"
+               : pass_table[i].flags & PASS_OPTIONAL ? ""
+                                                     : " (always runs)");
 }

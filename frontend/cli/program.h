@@ -37,14 +37,18 @@ bool program_take_steps(session *s, program *p);
 /* Why a graph has no step graph, as an error. */
 void report_no_steps(session *s, const graph *g);
 
-/* compile.c. Passes. program_keep_graph is for pass_options.failed, with the session as ctx. */
+/* compile.c. The passes over graphs. */
 bool program_optimise(session *s, const compile_options *c, program *p);
+/* For pass_options.failed*, with the session as ctx. */
 void program_keep_graph(void *ctx, const pass_info *p, const graph *before);
-/* Kernels out of the graphs as they are. */
+void program_keep_scheduled(void *ctx, const graph *before, const char *passes);
 void program_keep_kernel(void *ctx, const pass_info *p, const strbuf *before);
+/* The passes over a kernel that was read. */
 bool program_kernel_passes(session *s, const compile_options *c, kernel *k);
 /* Kernels of the graphs, the passes over kernels done. */
 bool program_schedule(session *s, const compile_options *c, program *p);
+/* The one that is shown: with --steps that of the steps. */
+const kernel *program_shown(const session *s, const kernel *k);
 /* Native code of all kernels, in s->code. */
 bool program_codegen(session *s, const compile_options *c, const program *p);
 

@@ -40,6 +40,7 @@ typedef struct session {
     phase_time times[MAX_PHASES]; /* later ones are not kept; no memory is asked for */
     size_t n_times;
     uint32_t rule_hits[RULE_COUNT]; /* for --rules */
+    const char *scheduled_for;      /* options that repeat the schedule at hand */
 
     /* What is given back at the end or at the recovery point. */
     backend_module *code;

@@ -50,11 +50,11 @@ static const char *compile(bench_model *m, const bench_case *c, const choice *of
     }
     pass_options po = {.limit = -1, .verify = true};
     backend_options bo = {.level = 2};
-    machine_shape shape;
-    if (!g || !passes_run(g, &ds, &po) || !backend_shape(&bo, &shape, &ds))
+    schedule_options so = {0};
+    if (!g || !passes_run(g, &ds, &po) || !backend_shape(&bo, &so.shape, &ds))
         return first_error(c, &ds);
-    kernel *k = schedule(a, g, &shape, &ds, NULL);
-    if (!k || !kernel_verify(k, &ds, "after schedule") || !kernel_passes_run(k, &ds, &po))
+    kernel *k = schedule_run(a, g, so, &ds, &po);
+    if (!k || !kernel_passes_run(k, &ds, &po))
         return first_error(c, &ds);
     m->code = backend_compile(&k, 1, &bo, &ds);
     if (!m->code || !backend_jit(m->code, k->name, &m->entry, &ds))

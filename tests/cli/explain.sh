@@ -66,6 +66,10 @@ import json
 assert a["work"]["flops"] == b["work"]["flops"] and a["work"]["bytes"] == b["work"]["bytes"]
 PY
 
+expect 0 "$ATTNC" explain m.ir --disable-pass=domains
+says out "element by element"
+says_not out "of the loop over tiles"
+
 # Everything, of a file with several models; wrong files as for the other commands.
 printf 'fn f(x: [T]) -> [T] {\n  return x + 1\n}\nmodel a = f\nmodel b[B] = f\n' >two.attn
 expect 0 "$ATTNC" explain two.attn

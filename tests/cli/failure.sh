@@ -36,7 +36,17 @@ expect 0 "$ATTNC" dump m.attn -D B=1 -D T=2 -D H=3
 cmp -s out tmp/*/before-simplify.ir || fault "what was kept is not what went in"
 broken 1 simplify opt "$ATTNC" build m.attn --sabotage verify:simplify
 broken 3 simplify opt "$ATTNC" dump m.attn --each --sabotage ice:simplify
-broken 3 schedule dump "$ATTNC" dump m.attn --stage=kernel --sabotage ice:schedule
+broken 3 schedule opt "$ATTNC" dump m.attn --stage=kernel --sabotage ice:schedule
+says out "kernel @run"
+broken 1 schedule opt "$ATTNC" dump m.attn --stage=kernel --sabotage verify:schedule
+broken 1 lanes opt "$ATTNC" dump m.attn --stage=kernel --sabotage verify:lanes
+broken 3 schedule opt "$ATTNC" dump m.attn --stage=kernel --disable-pass domains --sabotage ice:schedule
+case $again in
+*"--passes=fuse-maps,schedule "*) ;;
+*) fault "it repeats another schedule than the one that failed: $again" ;;
+esac
+broken 3 schedule opt "$ATTNC" dump m.attn --stage=kernel --steps --sabotage ice:schedule
+broken 3 place opt "$ATTNC" dump m.attn --stage=kernel --sabotage ice:place
 says out "kernel @run"
 broken 3 compiling dump "$ATTNC" run m.attn --seed 1 -D B=1 -D T=2 -D H=3 --sabotage ice:compile
 says out "define"

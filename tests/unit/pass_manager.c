@@ -44,10 +44,11 @@ START_TEST(table)
 {
     ck_assert_uint_ge(pass_count, 1);
     for (size_t i = 0; i < pass_count; i++) {
-        ck_assert((pass_table[i].run == NULL) != (pass_table[i].run_kernel == NULL));
+        ck_assert((pass_table[i].run != NULL) == (pass_table[i].kind == PASS_GRAPH));
+        ck_assert((pass_table[i].run_kernel != NULL) == (pass_table[i].kind == PASS_KERNEL));
         ck_assert(pass_table[i].summary[0] != '\0');
-        if (i > 0 && pass_table[i].run)
-            ck_assert_msg(pass_table[i - 1].run != NULL, "passes over graphs come first");
+        if (i > 0)
+            ck_assert_msg(pass_table[i - 1].kind <= pass_table[i].kind, "in the order of forms");
         for (size_t k = 0; k < i; k++) {
             ck_assert_str_ne(pass_table[i].name, pass_table[k].name);
             ck_assert_int_ne(pass_table[i].letter, pass_table[k].letter);
@@ -118,6 +119,48 @@ START_TEST(kernels)
 }
 END_TEST
 
+static void note_choice(void *ctx, const pass_info *p, double seconds)
+{
+    ck_assert_int_eq(p->kind, PASS_CHOICE);
+    ck_assert(seconds >= 0);
+    sb_printf(ctx, "(%s) ", p->name);
+}
+
+/* Which choices the schedule has, and that it runs. */
+static const char *scheduled(pass_options o)
+{
+    log_text.n = 0;
+    sb_puts(&log_text, "");
+    o.after_choice = note_choice;
+    o.after_kernel = note_kernel;
+    o.ctx = &log_text;
+    o.verify = true;
+    const schedule_options so = {.shape = MACHINE_SHAPE_DEFAULT};
+    ck_assert_ptr_nonnull(schedule_run(s.a, g, so, &s.ds, &o));
+    return sb_text(&log_text);
+}
+
+START_TEST(choices)
+{
+    const char *all = "(domains) (fuse-maps) schedule! ";
+    const char *no_domains = "(fuse-maps) schedule! ", *domains = "(domains) schedule! ";
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1}), all);
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .disabled = "domains"}), no_domains);
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .only = "fuse-maps,schedule"}),
+                     no_domains);
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .only = "lanes"}), "schedule! ");
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .stop_after = "domains"}), domains);
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .start_from = "fuse-maps"}), no_domains);
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .stop_after = "simplify"}),
+                     "schedule! ");
+    ck_assert_str_eq(scheduled((pass_options){.limit = 5}), domains);
+    ck_assert_str_eq(scheduled((pass_options){.limit = 0}), "schedule! ");
+    ck_assert(pass_list_has("domains, schedule", "schedule"));
+    ck_assert(!pass_list_has("schedules,domains", "schedule"));
+    ck_assert(!pass_list_has(NULL, "schedule"));
+}
+END_TEST
+
 static const char *first_report(pass_options o)
 {
     diags_init(&s.ds, s.a, &s.sources);
@@ -134,6 +177,27 @@ START_TEST(unknown_names)
                      "there is no pass Simplify to stop after; is it `simplify`?");
     ck_assert_ptr_nonnull(strstr(first_report((pass_options){.disabled = "q", .limit = -1}),
                                  "there is no pass q to leave out; the passes are simplify"));
+}
+END_TEST
+
+/* A strict list says how one form follows from the other. */
+START_TEST(order_of_forms)
+{
+    ck_assert_str_eq(first_report((pass_options){.only = "place", .strict = true, .limit = -1}),
+                     "the pass place works on kernels, and this is a graph; `schedule` in front of "
+                     "it makes a kernel of the graph");
+    ck_assert_str_eq(first_report((pass_options){.only = "domains", .strict = true, .limit = -1}),
+                     "domains decides for the schedule, which is not to run; name `schedule` "
+                     "behind it");
+    diags_init(&s.ds, s.a, &s.sources);
+    pass_options o = {.only = "simplify,fuse-maps,schedule,lanes", .strict = true, .limit = -1};
+    ck_assert(passes_run(g, &s.ds, &o));
+    o.only = "schedule,simplify";
+    ck_assert(!passes_run(g, &s.ds, &o));
+    ck_assert_str_eq(s.ds.first->text, "the pass simplify works on graphs, and this is a kernel");
+    diags_init(&s.ds, s.a, &s.sources);
+    ck_assert(!passes_run(g, &s.ds, &(pass_options){.disabled = "schedule", .limit = -1}));
+    ck_assert_str_eq(s.ds.first->text, "the pass schedule cannot be left out");
 }
 END_TEST
 
@@ -236,7 +300,9 @@ int main(void)
     tcase_add_test(c, table);
     tcase_add_test(c, selection);
     tcase_add_test(c, kernels);
+    tcase_add_test(c, choices);
     tcase_add_test(c, unknown_names);
+    tcase_add_test(c, order_of_forms);
     tcase_add_test(c, out_of_memory);
     tcase_add_test(c, failure);
     tcase_add_test(c, rules);

@@ -174,7 +174,8 @@ static void refused(const char *text, const char *message)
     if (!mod)
         diags_print(&ds, stderr, false);
     ck_assert_ptr_nonnull(mod);
-    ck_assert_ptr_null(schedule(a, mod->graphs.v[0], &MACHINE_SHAPE_DEFAULT, &ds, NULL));
+    const schedule_options so = {.shape = MACHINE_SHAPE_DEFAULT};
+    ck_assert_ptr_null(schedule(a, mod->graphs.v[0], &so, &ds));
     ck_assert_uint_ge(ds.n_errors, 1);
     ck_assert_msg(strstr(ds.first->text, message), "%s", ds.first->text);
     arena_free(a);
@@ -227,7 +228,8 @@ START_TEST(out_of_memory)
             diags_init(&ds, a, &sources);
             uint32_t file = source_add(&sources, "t.ir", text, strlen(text));
             module *mod = module_parse(a, strtab_new(a), &ds, file);
-            ck_assert_ptr_nonnull(schedule(a, mod->graphs.v[0], &MACHINE_SHAPE_DEFAULT, &ds, NULL));
+            const schedule_options so = {.shape = MACHINE_SHAPE_DEFAULT};
+            ck_assert_ptr_nonnull(schedule(a, mod->graphs.v[0], &so, &ds));
             arena_free(a);
             break;
         }

@@ -60,7 +60,7 @@ static void begin(test *t, mem *m, const char *text)
     }
     if (t->flags & CASE_PLAIN)
         shape = MACHINE_SHAPE_PLAIN;
-    t->k = schedule(t->a, t->g, &shape, &t->ds, NULL);
+    t->k = schedule(t->a, t->g, &(schedule_options){.shape = shape}, &t->ds);
     if (!t->k)
         give_up(t, "no schedule");
     pass_options all = {.limit = -1, .verify = true};
@@ -281,7 +281,8 @@ static const char *text_of(arena *a, const char *graph_text, unsigned flags, boo
     strbuf b = {.a = a};
     begin(&t, arena_mem(a), graph_text);
     if (steps) {
-        t.k = schedule_step(t.a, t.g, &MACHINE_SHAPE_PLAIN, &t.ds, NULL);
+        const schedule_options so = {.shape = MACHINE_SHAPE_PLAIN, .steps = true};
+        t.k = schedule(t.a, t.g, &so, &t.ds);
         if (!t.k || !kernel_verify(t.k, &t.ds, "of steps after schedule"))
             give_up(&t, "the step kernel is not right");
     }

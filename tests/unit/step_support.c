@@ -77,10 +77,12 @@ static void set_dims(step_test *t, const char *sizes)
 static void compile(step_test *t)
 {
     const backend_options o = {.level = 2, .verify_each = true};
-    t->k = schedule(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds, NULL);
+    schedule_options so = {.shape = MACHINE_SHAPE_DEFAULT};
+    t->k = schedule(t->a, t->g, &so, &t->ds);
     if (!t->k || !kernel_verify(t->k, &t->ds, "after schedule"))
         give_up(t, "no schedule");
-    t->k->stepper = schedule_step(t->a, t->g, &MACHINE_SHAPE_DEFAULT, &t->ds, NULL);
+    so.steps = true;
+    t->k->stepper = schedule(t->a, t->g, &so, &t->ds);
     if (!t->k->stepper || !kernel_verify(t->k->stepper, &t->ds, "of steps after schedule"))
         give_up(t, "no schedule of steps");
     const pass_options all = {.limit = -1, .verify = true};
