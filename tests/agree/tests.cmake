@@ -1,5 +1,5 @@
 # The passes agree with each other and with the interpreter. A selection as tests; the whole, which
-# takes half an hour and more, as the target `agree`: all forms, and the cases of ATTNC_GOLDEN_DIR.
+# takes two processors half an hour, as the target `agree`: all forms, and the cases of ATTNC_GOLDEN_DIR.
 set(agree_tools --attnc $<TARGET_FILE:attnc> --host $<TARGET_FILE:golden_aot_host>)
 set(agree_run ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/run ${agree_tools})
 set(agree_sizes ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/sizes ${agree_tools})
@@ -16,7 +16,7 @@ set_tests_properties(agree.own PROPERTIES TIMEOUT 900)
 attnc_add_test(agree.sizes golden ${agree_sizes} --count 4 ${agree_some})
 
 add_custom_target(agree USES_TERMINAL VERBATIM DEPENDS attnc golden_aot_host
-    COMMAND ${agree_run} ${CMAKE_CURRENT_LIST_DIR}/../golden/cases ${ATTNC_GOLDEN_DIR}
+    COMMAND ${agree_run} -j2 ${CMAKE_CURRENT_LIST_DIR}/../golden/cases ${ATTNC_GOLDEN_DIR}
     COMMAND ${agree_sizes} --count 12 --routes aot,step,prefill ${agree_forms}
         --examples ${CMAKE_CURRENT_LIST_DIR}/../golden/cases "$<$<BOOL:${ATTNC_GOLDEN_DIR}>:--examples;${ATTNC_GOLDEN_DIR}>"
     COMMAND_EXPAND_LISTS)
