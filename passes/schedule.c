@@ -78,7 +78,9 @@ void emit_value(sched *s, const value *v)
     if (OP_HAS(v->op, T_NORM)) {
         emit_norm(s, &f, v);
     } else if (p->tiling) {
+        double begun = choice_begin(s);
         emit_tiling(s, &f, v);
+        choice_end(s, CHOICE_tiles, begun);
     } else if (p->row_form) {
         emit_row_form(s, &f, v);
     } else {

@@ -167,9 +167,9 @@ static inline bool decides(const sched *s, choice_id x)
 double choice_begin(const sched *s);
 void choice_end(const sched *s, choice_id x, double begun);
 
-static inline bool stays_plain(const sched *s) /* MACHINE_SHAPE_PLAIN */
+static inline bool has_tiles(const sched *s) /* not of MACHINE_SHAPE_PLAIN */
 {
-    return s->shape.vector_bytes == 0;
+    return s->shape.vector_bytes != 0 && decides(s, CHOICE_tiles);
 }
 
 /* --- plan, use --- */

@@ -189,7 +189,10 @@ void emit_online(sched *s, const value *v)
             vec_push(s->scratch, &o->parts, s->live.v[i]);
     }
     kblock *here;
-    if (emit_online_tiles(s, v, o->parts.v, o->parts.n, &here) && !here)
+    double begun = choice_begin(s);
+    bool tiled = emit_online_tiles(s, v, o->parts.v, o->parts.n, &here);
+    choice_end(s, CHOICE_tiles, begun);
+    if (tiled && !here)
         return;
     frame f = new_frame(s, s->steps);
     scope at = scope_open(s, here);

@@ -438,7 +438,7 @@ static void count_forms(const sched *s, const online_tiles *t)
 bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size_t n,
                        kblock **otherwise)
 {
-    online_tiles *t = stays_plain(s) ? NULL : plan_tiles(s, v, parts, n);
+    online_tiles *t = has_tiles(s) ? plan_tiles(s, v, parts, n) : NULL;
     bool never = false;
     *otherwise = s->at;
     if (!t)

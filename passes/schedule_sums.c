@@ -186,7 +186,7 @@ void choose_tiling(sched *s, const value *v)
     plan *p = &s->plan[v->id];
     unsigned budget = SEARCH;
     struct tiling *t = ARENA_NEW(s->scratch, struct tiling);
-    if (stays_plain(s) || v->dt == DT_I64 || v->dt == DT_BOOL || p->row_form ||
+    if (!has_tiles(s) || v->dt == DT_I64 || v->dt == DT_BOOL || p->row_form ||
         !find_terms(s, t, v, v, &budget) || !t->n_terms)
         return;
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, v->n_ix + 1);
@@ -228,7 +228,7 @@ void choose_tiling(sched *s, const value *v)
  * not can be the column. */
 bool may_tile(const sched *s, const value *v)
 {
-    if (stays_plain(s) || v->op != OP_contract || s->plan[v->id].inexact)
+    if (!has_tiles(s) || v->op != OP_contract || s->plan[v->id].inexact)
         return false;
     for (int side = 0; side < 2; side++) {
         const value *a = v->args[side], *b = v->args[1 - side];

@@ -19,6 +19,11 @@
  *       tile_rows: the row numbers into registers,
  *       tile_run: at.to[at.to_row + r, c] = the sum, or += it.
  *
+ * Together with online ops by tiles (schedule_online_tile.h) this is the choice `tiles`.
+ * require: sums of a graph whose stored values are planned.  keep: what is computed, but for the
+ * order of sums, which shapes alone decide.  give: blocked loops, panels, registers. Without it
+ * sums are loop nests, and online ops go row by row.
+ *
  * Nothing here decides whether tiles pay, where loops run in parallel, or what is done with sums.
  */
 #ifndef ATTNC_PASSES_SCHEDULE_TILE_H

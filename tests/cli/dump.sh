@@ -67,25 +67,25 @@ expect 0 "$ATTNC" opt layer.ir --passes=schedule
 cmp -s out bare.ir || fault "a kernel without any pass is not what the schedule alone makes"
 expect 0 "$ATTNC" dump layer.ir --stage=kernel --pass-limit=0
 cmp -s out bare.ir || fault "--pass-limit=0 is not the schedule alone"
-expect 0 "$ATTNC" dump layer.ir --stage=kernel --passes=domains,fuse-maps
+expect 0 "$ATTNC" dump layer.ir --stage=kernel --passes=domains,fuse-maps,tiles
 cp out all.ir
-expect 0 "$ATTNC" opt layer.ir --passes=domains,fuse-maps,schedule
+expect 0 "$ATTNC" opt layer.ir --passes=domains,fuse-maps,tiles,schedule
 cmp -s out all.ir || fault "what the schedule decides is not to be named for opt as for dump"
 cmp -s all.ir bare.ir && fault "domains and fuse-maps make no difference"
-expect 0 "$ATTNC" opt layer.ir --passes=domains,fuse-maps,schedule,place,lanes
+expect 0 "$ATTNC" opt layer.ir --passes=domains,fuse-maps,tiles,schedule,place,lanes
 cp out whole.ir
 expect 0 "$ATTNC" dump layer.ir --stage=kernel --start-from=domains
 cmp -s out whole.ir || fault "--start-from=domains is not what follows the passes over graphs"
 expect 0 "$ATTNC" dump layer.ir --after=schedule --start-from=domains
 cmp -s out all.ir || fault "--after=schedule shows another kernel"
-for pass in domains fuse-maps schedule; do
+for pass in domains fuse-maps tiles schedule; do
     expect 0 "$ATTNC" dump layer.ir --after="$pass"
     says out "kernel @run"
     grep -q "^  $pass " help || fault "attnc opt --help does not list $pass"
     expect 0 "$ATTNC" dump layer.ir --stage=kernel --time
     says err " $pass"
 done
-for pass in domains fuse-maps; do
+for pass in domains fuse-maps tiles; do
     expect 0 "$ATTNC" dump layer.ir --stage=kernel --time --disable-pass="$pass"
     says_not err " $pass"
 done

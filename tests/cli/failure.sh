@@ -42,7 +42,7 @@ broken 1 schedule opt "$ATTNC" dump m.attn --stage=kernel --sabotage verify:sche
 broken 1 lanes opt "$ATTNC" dump m.attn --stage=kernel --sabotage verify:lanes
 broken 3 schedule opt "$ATTNC" dump m.attn --stage=kernel --disable-pass domains --sabotage ice:schedule
 case $again in
-*"--passes=fuse-maps,schedule "*) ;;
+*"--passes=fuse-maps,tiles,schedule "*) ;;
 *) fault "it repeats another schedule than the one that failed: $again" ;;
 esac
 broken 3 schedule opt "$ATTNC" dump m.attn --stage=kernel --steps --sabotage ice:schedule

@@ -24,6 +24,7 @@ from program_search import search
 
 ROUTES = [("interp", ["--interp", "--real", "f64"], 1e-9), ("jit", ["--real", "f64"], 1e-9),
           ("nopass", ["--real", "f64", "--disable-pass", "simplify", "-O1"], 1e-9),
+          ("nochoice", ["--real", "f64", "--disable-pass", "domains,fuse-maps", "-O1"], 1e-9),
           ("f32", [], 3e-4)]
 
 

@@ -142,11 +142,11 @@ static const char *scheduled(pass_options o)
 
 START_TEST(choices)
 {
-    const char *all = "(domains) (fuse-maps) schedule! ";
-    const char *no_domains = "(fuse-maps) schedule! ", *domains = "(domains) schedule! ";
+    const char *all = "(domains) (fuse-maps) (tiles) schedule! ";
+    const char *no_domains = "(fuse-maps) (tiles) schedule! ", *domains = "(domains) schedule! ";
     ck_assert_str_eq(scheduled((pass_options){.limit = -1}), all);
     ck_assert_str_eq(scheduled((pass_options){.limit = -1, .disabled = "domains"}), no_domains);
-    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .only = "fuse-maps,schedule"}),
+    ck_assert_str_eq(scheduled((pass_options){.limit = -1, .only = "fuse-maps,tiles,schedule"}),
                      no_domains);
     ck_assert_str_eq(scheduled((pass_options){.limit = -1, .only = "lanes"}), "schedule! ");
     ck_assert_str_eq(scheduled((pass_options){.limit = -1, .stop_after = "domains"}), domains);
