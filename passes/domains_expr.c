@@ -52,6 +52,12 @@ const kexpr *dx_bool(box *b, bool x)
     return kx_bool(b->h->k, x);
 }
 
+/* What it gives is a truth value and no int. */
+static bool is_truth(op_id op)
+{
+    return op_table[op].sig == SIG_CMP || op_table[op].sig == SIG_BOOL;
+}
+
 /* Both operands are constants; false where the result is none. Of divisions only those that
  * intervals are made of. */
 static bool fold(op_id op, int64_t x, int64_t y, int64_t *out)
@@ -94,7 +100,7 @@ const kexpr *dx(box *b, op_id op, const kexpr *x, const kexpr *y)
     const kexpr *e = NULL;
     int64_t i;
     if (is_const(x) && is_const(y) && fold(op, x->i, y->i, &i))
-        return op_table[op].sig == SIG_CMP ? dx_bool(b, i != 0) : dx_int(b, i);
+        return is_truth(op) ? dx_bool(b, i != 0) : dx_int(b, i);
     if (op == OP_and || op == OP_or)
         e = fold_logic(b, op, x, y);
     else if (x->dt == DT_I64)

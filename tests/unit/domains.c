@@ -546,6 +546,8 @@ START_TEST(shares)
     ck_assert(d.exact && d.visited < d.tiles * 30 / 100 && d.full == 0);
     d = share_of("j <= i and j < %n", 4096, 4096);
     ck_assert(!d.exact && d.visited < d.tiles * 53 / 100 && d.full == 0);
+    d = share_of("(%valid or %di == %dj) and j <= i", 4096, 4096); /* neither side is known */
+    ck_assert(d.visited < d.tiles * 53 / 100 && d.full == 0);
     d = share_of("j <= i", 0, 4096);
     ck_assert(d.tiles == 0 && d.visited == 0);
 }
