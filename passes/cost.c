@@ -8,6 +8,7 @@
 /* Of a value: the share of its elements that its users need, and on which indices that depends. */
 typedef struct need {
     bool used;
+    bool rare; /* only where something is not finite */
     double share;
     uint32_t n;
     const ix *const *on;
@@ -77,11 +78,13 @@ static bool has_all(const value *v, const need *x)
 static void ask(counter *c, const value *v, need x)
 {
     need *have = &c->needs[v->id];
+    bool rare = x.rare && (!have->used || have->rare);
     if (!has_all(v, &x))
         x = (need){.share = 1};
     if (!have->used || x.share > have->share)
         *have = x;
     have->used = true;
+    have->rare = rare;
 }
 
 static double share_of(counter *c, const value *p, const ix *j)
@@ -150,7 +153,12 @@ static const ix *solved_index(const value *v)
 
 static need need_inside(counter *c, const value *v)
 {
-    return narrow(c, c->needs[v->id], v->where, solved_index(v));
+    need x = c->needs[v->id];
+    bool rare = x.rare || cost_is_rare(v->where);
+    if (!rare)
+        return narrow(c, x, v->where, solved_index(v));
+    x.rare = true;
+    return x;
 }
 
 static void ask_operands(counter *c, const value *v)
@@ -161,7 +169,7 @@ static void ask_operands(counter *c, const value *v)
     for (uint32_t k = 0; k < v->n_args; k++) {
         need x = inside;
         if (v->op == OP_read && k == 0 && !renames(c, v, inside, &x))
-            x = whole;
+            x = (need){.used = true, .rare = inside.rare, .share = 1};
         if (OP_HAS(v->op, T_REGION))
             x = whole;
         ask(c, v->args[k], x);
@@ -246,7 +254,10 @@ static void count(counter *c, const value *v)
 {
     dims *t = c->g->dims;
     work w = work_of(v);
-    cost_term term = {.v = v, .points = points_of(c, v), .share = need_inside(c, v).share};
+    need inside = need_inside(c, v);
+    if (inside.rare)
+        return;
+    cost_term term = {.v = v, .points = points_of(c, v), .share = inside.share};
     term.flops =
         dim_add(t, dim_mul(t, term.points, dim_const(t, w.flops)), stream_flops(c, v, term.points));
     term.calls = dim_mul(t, term.points, dim_const(t, w.calls));

@@ -33,6 +33,10 @@ void cost_of(const graph *g, arena *a, const int64_t *symbols, cost *out);
 double cost_share(const graph *g, arena *scratch, const value *p, const ix *j,
                   const int64_t *symbols, bool *exact);
 
+/* Asks for a flag that goes up where something is not finite: what stands under it is not counted,
+ * as data are taken to be finite. */
+bool cost_is_rare(const value *where);
+
 /* The product of the extents of n indices; NULL as above. */
 const dim *cost_extent(const graph *g, const ix *const *ixs, uint32_t n);
 

@@ -56,3 +56,21 @@ double cost_share(const graph *g, arena *scratch, const value *p, const ix *j,
     *exact = *exact && s.exact;
     return ((double)s.visited + (double)s.full) / (2 * (double)s.tiles);
 }
+
+/* x - x != 0, or one of several */
+static bool is_not_finite(const value *v)
+{
+    if (v->op == OP_reduce && v->kind == RED_any)
+        v = v->args[0];
+    const value *zero = v->op == OP_ne ? v->args[0] : v;
+    return zero->op == OP_sub && zero->args[0] == zero->args[1] && zero->dt != DT_I64;
+}
+
+bool cost_is_rare(const value *p)
+{
+    if (!p || p->where)
+        return false;
+    if (p->op == OP_and)
+        return cost_is_rare(p->args[0]) || cost_is_rare(p->args[1]);
+    return p->op == OP_or && (is_not_finite(p->args[0]) || is_not_finite(p->args[1]));
+}

@@ -148,6 +148,12 @@ static void explain_note(explainer *x, const fuse_note *n)
 
 /* --- recurrences --- */
 
+/* Of the pass over sums. */
+static bool is_made_scan(const explainer *x, uint32_t scan)
+{
+    return x->origin->first_scan <= scan && scan < x->origin->end_scan;
+}
+
 static bool is_rows(const value *v)
 {
     return v->op == OP_history || v->op == OP_append;
@@ -193,7 +199,7 @@ static void explain_region(explainer *x, const value *scan)
 static void explain_scans(explainer *x)
 {
     for (size_t i = 0; i < x->live.n; i++) {
-        if (x->live.v[i]->op == OP_scan)
+        if (x->live.v[i]->op == OP_scan && !is_made_scan(x, x->live.v[i]->scan))
             explain_region(x, x->live.v[i]);
     }
 }
@@ -244,10 +250,18 @@ static bool is_step(const explainer *x, const value *user, const ix *row)
     return false;
 }
 
+/* Of the pass over sums: within its chunks, or of a sum that is there in case. */
+static bool is_made_mask(const explainer *x, const value *v, const ix *j)
+{
+    uint32_t home = x->home[v->id];
+    return (x->origin->first_ix <= j->id && j->id < x->origin->end_ix) ||
+           (home && is_made_scan(x, home - 1)) || cost_is_rare(v->where);
+}
+
 static void explain_predicate(explainer *x, const value *v)
 {
     const ix *j = v->where ? bound_in(v, v->where) : NULL;
-    if (!j || !(OP_HAS(v->op, T_NORM) || OP_HAS(v->op, T_BINDS)))
+    if (!j || !(OP_HAS(v->op, T_NORM) || OP_HAS(v->op, T_BINDS)) || is_made_mask(x, v, j))
         return;
     for (size_t i = 0; i < x->out->masks.n; i++) {
         if (x->out->masks.v[i].p == v->where && x->out->masks.v[i].j == j)
@@ -287,9 +301,23 @@ static void add_memory(explainer *x, const kernel *k)
     }
 }
 
-void explain_origin_of(graph *g, arena *a, explain_origin *out)
+void explain_before_scans(graph *g, arena *a, explain_origin *out)
 {
-    *out = (explain_origin){0};
+    scans_report(g, a, &out->sums);
+    if (g->step_graph)
+        scans_report(g->step_graph, a, &out->by_steps);
+    out->first_scan = g->n_scans;
+    out->first_ix = g->ixs.n;
+}
+
+void explain_after_scans(const graph *g, explain_origin *out)
+{
+    out->end_scan = g->n_scans;
+    out->end_ix = g->ixs.n;
+}
+
+void explain_before_fuse(graph *g, arena *a, explain_origin *out)
+{
     graph_live(g, a, &out->live);
     fuse_report(g, a, &out->notes);
 }
@@ -297,7 +325,7 @@ void explain_origin_of(graph *g, arena *a, explain_origin *out)
 void explain(graph *g, const kernel *k, const explain_origin *origin, arena *a,
              const int64_t *symbols, explanation *out)
 {
-    *out = (explanation){0};
+    *out = (explanation){.sums = origin->sums, .by_steps = origin->by_steps};
     explainer x = {.g = g, .a = a, .symbols = symbols, .origin = origin, .out = out};
     graph_live(g, a, &x.live);
     x.home = graph_homes(g, a, &x.live);

@@ -8,6 +8,7 @@
 #include "passes/cost.h"
 #include "passes/domains.h"
 #include "passes/fuse.h"
+#include "passes/scans.h"
 
 /* A softmax or its like. The bytes are estimates of what goes between the caches and memory. */
 typedef struct explain_norm {
@@ -44,6 +45,8 @@ enum { EXPLAIN_ROWS = 48, EXPLAIN_KEYS = 64 };
 
 typedef struct explanation {
     VEC(explain_norm) norms;
+    scans_notes sums;     /* over earlier steps */
+    scans_notes by_steps; /* the same in the form that runs step by step */
     VEC(explain_scan) scans;
     VEC(explain_mask) masks;
     cost work;
@@ -51,14 +54,20 @@ typedef struct explanation {
     double n_workspace, n_prepared;  /* with sizes, for one thread */
 } explanation;
 
-/* What has to be asked before the pass that fuses runs: EXPLAIN_BEFORE names it. */
-#define EXPLAIN_BEFORE "fuse-softmax-sum"
+/* What has to be asked in between, before the passes of these names and behind the first. */
+#define EXPLAIN_SCANS "scans"
+#define EXPLAIN_FUSE  "fuse-softmax-sum"
 typedef struct explain_origin {
     value_list live;
     fuse_notes notes;
     bool no_domains; /* the schedule is without them */
+    scans_notes sums, by_steps;
+    uint32_t first_scan, end_scan; /* the scans and indices that the pass over sums has made: */
+    size_t first_ix, end_ix;       /* they are told of with the sums, not as recurrences */
 } explain_origin;
-void explain_origin_of(graph *g, arena *a, explain_origin *out);
+void explain_before_scans(graph *g, arena *a, explain_origin *out);
+void explain_after_scans(const graph *g, explain_origin *out);
+void explain_before_fuse(graph *g, arena *a, explain_origin *out);
 
 /* `g`: after the passes; `k`: the kernel. Lives in `a`. `symbols`: the sizes, or NULL. */
 void explain(graph *g, const kernel *k, const explain_origin *origin, arena *a,

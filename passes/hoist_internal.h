@@ -1,8 +1,9 @@
-/* hoist_internal.h: what hoist*.c and scores*.c share; nobody else includes it. */
+/* hoist_internal.h: what hoist*.c, scores*.c and scans*.c share; nobody else includes it. */
 #ifndef ATTNC_PASSES_HOIST_INTERNAL_H
 #define ATTNC_PASSES_HOIST_INTERNAL_H
 
 #include "passes/pass.h"
+#include "passes/range.h"
 
 /* Where the values of a graph stand: in how many regions, one in another. For the values that were
  * there when it was made. */
@@ -36,6 +37,11 @@ value *value_at(graph *g, value *v, const ix *i, value *to);
  * index. */
 const ix *unused_ix(graph *g, const places *p, const char *like, const dim *extent,
                     const ix_set *taken);
+
+/* Whether computing v, its operands aside, may end the run with an error status. */
+bool may_fail(range *r, const value *v);
+/* By id: whether it may, its operands included. */
+const bool *find_risky(const places *p, range *r, arena *scratch);
 
 /* v is a contraction that is there since before the round. Gives v, or the sum of contractions that
  * it is split into. */

@@ -10,7 +10,6 @@
  * either. Every row is computed now, also one that every predicate excludes: so nothing that may be
  * out of range or overflow goes into a projection. */
 #include "passes/hoist_internal.h"
-#include "passes/range.h"
 
 /* What a value is to one scan. */
 typedef enum role {
@@ -72,38 +71,6 @@ static bool join_role(facts *f, const facts *x, const value *v, const ix *step)
     return true;
 }
 
-/* Whether computing v, its operands aside, may end the run with an error status. */
-static bool may_fail(const project *p, const value *v)
-{
-    bool ints = v->dt == DT_I64 && OP_HAS(v->op, T_ELEM);
-    if (v->op == OP_read) {
-        for (uint32_t k = 0; k + 1 < v->n_args; k++) {
-            if (!range_inside(p->range, v->args[k + 1], v->args[0]->ix[k]->extent, v, v->where))
-                return true;
-        }
-        return false;
-    }
-    if (!ints || !OP_HAS(v->op, T_TRAP))
-        return false;
-    if (v->op == OP_idiv || v->op == OP_imod)
-        return !range_divides(p->range, v);
-    return op_table[v->op].sig == SIG_TOINT || !range_fits(p->range, v);
-}
-
-static const bool *find_risky(const project *p)
-{
-    bool *risky = ARENA_ARRAY(p->scratch, bool, p->n);
-    for (size_t i = 0; i < p->places.live.n; i++) {
-        const value *v = p->places.live.v[i];
-        risky[v->id] = may_fail(p, v);
-        for (uint32_t k = 0; k < v->n_args; k++)
-            risky[v->id] = risky[v->id] || risky[v->args[k]->id];
-        if (v->where)
-            risky[v->id] = risky[v->id] || risky[v->where->id];
-    }
-    return risky;
-}
-
 /* The innermost scan in whose region v lies. */
 static uint32_t scan_of(const project *p, const value *v)
 {
@@ -138,7 +105,7 @@ static bool read_role(const project *p, facts *f, const value *v)
             return false;
         f->j = at->ix[0];
     }
-    if (!f->j || f->j == p->scan->bound[0] || may_fail(p, v))
+    if (!f->j || f->j == p->scan->bound[0] || may_fail(p->range, v))
         return false;
     f->role = ROLE_ROW;
     f->old = base->role == ROLE_BASE ? x->op == OP_history : base->old;
@@ -166,7 +133,7 @@ static bool op_role(const project *p, facts *f, const value *v)
         if (x && p->of[x->id].role == ROLE_FREE && p->risky[x->id] && value_has_ix(x, f->j))
             return false;
     }
-    if (may_fail(p, v))
+    if (may_fail(p->range, v))
         return false;
     if (OP_HAS(v->op, T_BINDS | T_NORM | T_COSTLY)) {
         f->costly = true;
@@ -390,7 +357,7 @@ bool project_histories(graph *g, arena *scratch)
     p.rows = ARENA_ARRAY(scratch, value_list, g->n_scans);
     p.now = ARENA_ARRAY(scratch, value *, p.n);
     p.range = range_new(scratch, g, &p.places.live);
-    p.risky = find_risky(&p);
+    p.risky = find_risky(&p.places, p.range, scratch);
     if (!find_all(&p))
         return false;
     for (size_t i = 0; i < p.places.live.n; i++) {

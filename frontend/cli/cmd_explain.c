@@ -16,53 +16,81 @@ static const char *pass_names(session *s, size_t from, size_t to)
     return sb_text(&list);
 }
 
-/* Whether the pass that fuses was among those that ran. */
-typedef struct did_fuse {
+/* Which of the passes that are asked about ran. */
+typedef struct asked {
     session *s;
-    bool ran;
-} did_fuse;
+    bool scans, fuse;
+} asked;
 
-static void note_fuse(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds)
+static void note_pass(void *ctx, const pass_info *p, const graph *g, bool changed, double seconds)
 {
     (void)g;
     (void)changed;
     (void)seconds;
-    did_fuse *d = ctx;
-    d->ran = d->ran || strcmp(p->name, EXPLAIN_BEFORE) == 0;
+    asked *d = ctx;
+    d->scans = d->scans || strcmp(p->name, EXPLAIN_SCANS) == 0;
+    d->fuse = d->fuse || strcmp(p->name, EXPLAIN_FUSE) == 0;
 }
 
 static void keep_graph(void *ctx, const pass_info *p, const graph *before)
 {
-    const did_fuse *d = ctx;
+    const asked *d = ctx;
     program_keep_graph(d->s, p, before);
 }
 
-/* The passes, with a look at the graph before the one that fuses. */
+static size_t pass_at(const char *name)
+{
+    size_t i = 0;
+    while (i < pass_count && strcmp(pass_table[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static bool run_from_to(session *s, pass_options *o, graph *g, size_t from, size_t to)
+{
+    o->only = pass_names(s, from, to);
+    return passes_run(g, &s->ds, o);
+}
+
+static void did_not_run(scans_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        notes->v[i] =
+            (scans_note){.v = notes->v[i].v, .why = "the pass " EXPLAIN_SCANS " did not run"};
+}
+
+/* The passes, with a look at the graph in between. */
 static bool optimise(session *s, const compile_options *c, graph *g, explain_origin *origin)
 {
-    size_t fuses = 0;
-    while (fuses < pass_count && strcmp(pass_table[fuses].name, EXPLAIN_BEFORE) != 0)
-        fuses++;
+    size_t scans = pass_at(EXPLAIN_SCANS), fuse = pass_at(EXPLAIN_FUSE);
+    asked ran = {.s = s};
     pass_options o = c->passes;
-    o.failed = program_keep_graph;
-    o.ctx = s;
-    o.only = pass_names(s, 0, fuses);
-    if (!passes_run(g, &s->ds, &o))
-        return false;
-    explain_origin_of(g, s->a, origin);
-    origin->no_domains = pass_list_has(o.disabled, "domains");
-    did_fuse fused = {.s = s};
-    o.only = pass_names(s, fuses, pass_count);
-    o.after = note_fuse;
-    o.ctx = &fused;
+    o.after = note_pass;
     o.failed = keep_graph;
-    bool ok = passes_run(g, &s->ds, &o);
-    for (size_t i = 0; i < origin->notes.n && !fused.ran; i++) {
+    o.ctx = &ran;
+    *origin = (explain_origin){.no_domains = pass_list_has(o.disabled, "domains")};
+    if (!run_from_to(s, &o, g, 0, scans) ||
+        (g->step_graph && !run_from_to(s, &o, g->step_graph, 0, scans)))
+        return false;
+    explain_before_scans(g, s->a, origin);
+    if (!run_from_to(s, &o, g, scans, scans + 1))
+        return false;
+    explain_after_scans(g, origin);
+    if (!run_from_to(s, &o, g, scans + 1, fuse))
+        return false;
+    explain_before_fuse(g, s->a, origin);
+    if (!run_from_to(s, &o, g, fuse, pass_count))
+        return false;
+    for (size_t i = 0; i < origin->notes.n && !ran.fuse; i++) {
         fuse_note *n = &origin->notes.v[i];
         if (n->fused)
-            *n = (fuse_note){.v = n->v, .why = "the pass " EXPLAIN_BEFORE " did not run"};
+            *n = (fuse_note){.v = n->v, .why = "the pass " EXPLAIN_FUSE " did not run"};
     }
-    return ok;
+    if (!ran.scans) {
+        did_not_run(&origin->sums);
+        did_not_run(&origin->by_steps);
+    }
+    return true;
 }
 
 /* -D of IR text, whose dims the frontend has not put in; of equations there is nothing left to

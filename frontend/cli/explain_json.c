@@ -48,6 +48,20 @@ static void put_norm(session *s, json *j, const explain_norm *n, bool sized)
     json_close(j, '}');
 }
 
+static void put_sums(session *s, json *j, const char *key, const scans_notes *notes)
+{
+    json_open(j, key, '[');
+    for (size_t i = 0; i < notes->n; i++) {
+        json_open(j, NULL, '{');
+        json_text(j, "name", value_name(s, notes->v[i].v));
+        put_place(s, j, notes->v[i].v->at);
+        json_text(j, "way", scans_way_word[notes->v[i].way]);
+        json_text(j, "why", notes->v[i].why);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void put_scan(session *s, json *j, const explain_scan *c)
 {
     json_open(j, NULL, '{');
@@ -113,6 +127,8 @@ static void put_model(session *s, json *j, const explained *e)
     for (size_t i = 0; i < x->norms.n; i++)
         put_norm(s, j, &x->norms.v[i], x->work.sized);
     json_close(j, ']');
+    put_sums(s, j, "sums", &x->sums);
+    put_sums(s, j, "sums_by_steps", &x->by_steps);
     json_open(j, "recurrences", '[');
     for (size_t i = 0; i < x->scans.n; i++)
         put_scan(s, j, &x->scans.v[i]);

@@ -76,6 +76,17 @@ static void put_norm(rows *r, const explain_norm *n, bool sized)
     sb_puts(out, " fused");
 }
 
+static void put_sums(rows *r, const scans_notes *notes, const char *form)
+{
+    for (size_t i = 0; i < notes->n; i++) {
+        const scans_note *n = &notes->v[i];
+        strbuf *out = new_row(r, n->v->at, false);
+        sb_printf(out, "%s%s: %s", value_name(r->s, n->v), form, scans_way_text[n->way]);
+        if (n->why)
+            sb_printf(out, ": %s", n->why);
+    }
+}
+
 static void put_scan(rows *r, const explain_scan *c)
 {
     strbuf *out = new_row(r, c->v->at, false);
@@ -149,6 +160,9 @@ static void put_model(session *s, const explained *e, strbuf *out)
     for (size_t i = 0; i < x->norms.n; i++)
         put_norm(&r, &x->norms.v[i], x->work.sized);
     put_rows("normalisers", &r, out);
+    put_sums(&r, &x->sums, "");
+    put_sums(&r, &x->by_steps, " step by step");
+    put_rows("sums over earlier steps", &r, out);
     for (size_t i = 0; i < x->scans.n; i++)
         put_scan(&r, &x->scans.v[i]);
     put_rows("recurrences", &r, out);

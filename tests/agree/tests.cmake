@@ -15,11 +15,13 @@ attnc_add_test(agree.own golden ${agree_run} ${CMAKE_CURRENT_LIST_DIR}/../golden
 set_tests_properties(agree.own PROPERTIES TIMEOUT 900)
 attnc_add_test(agree.sizes golden ${agree_sizes} --count 4 ${agree_some})
 attnc_add_test(agree.choices golden ${agree_sizes} --count 2 --disable-pass domains,fuse-maps ${agree_some})
+attnc_add_test(agree.sums golden ${agree_sizes} --count 5 ${CMAKE_CURRENT_LIST_DIR}/sums.attn)
 
 add_custom_target(agree USES_TERMINAL VERBATIM DEPENDS attnc golden_aot_host
     COMMAND ${agree_run} -j2 ${CMAKE_CURRENT_LIST_DIR}/../golden/cases ${ATTNC_GOLDEN_DIR}
     COMMAND ${agree_sizes} --count 4 --disable-pass domains,fuse-maps ${agree_forms}
     COMMAND ${agree_sizes} --count 4 --disable-pass tiles ${agree_forms}
+    COMMAND ${agree_sizes} --count 40 --routes aot,jit ${CMAKE_CURRENT_LIST_DIR}/sums.attn
     COMMAND ${agree_sizes} --count 12 --routes aot,step,prefill ${agree_forms}
         --examples ${CMAKE_CURRENT_LIST_DIR}/../golden/cases "$<$<BOOL:${ATTNC_GOLDEN_DIR}>:--examples;${ATTNC_GOLDEN_DIR}>"
     COMMAND_EXPAND_LISTS)

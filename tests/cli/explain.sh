@@ -56,6 +56,35 @@ assert w["workspace_bytes"] == b["workspace_bytes"] and w["prepared_bytes"] == b
 assert w["flops"] == b["flops"] and w["bytes"] == b["bytes"] and w["exact"], (w, b)
 PY
 
+# Sums over earlier steps: how they are carried along, in one call and by steps, and why not. What
+# the compiler makes for that is told there alone.
+cat >sums.attn <<'ATTN'
+recurrence sums(q: [T, D], k: [T, D], v: [T, E]) -> (a: [T, E], b: [T, E], c: [T, E]) {
+  a[t] = sum[i <= t](0.9^(t - i) * dot(q[t], k[i]) * v[i])
+  b[t] = sum[i <= t](v[i])
+  c[t] = sum[i <= t](tanh(dot(q[t], k[i])) * v[i])
+}
+model run = sums
+ATTN
+expect 0 "$ATTNC" explain sums.attn
+for line in "sums.attn:2  a: in chunks of steps" "a step by step: by a state" \
+    "b: carried from step" "b step by step: carried" \
+    "c: as it is written: its terms are no products"; do
+    says out "$line"
+done
+says_not out recurrences
+says_not out "not finite"
+expect 0 "$ATTNC" explain sums.attn --disable-pass=scans
+says out "a: as it is written: the pass scans did not run"
+expect 0 "$ATTNC" explain sums.attn --json
+"$PYTHON" - <<'PY' || fault "the JSON of the sums is not as it should be"
+import json
+[e] = json.load(open("out"))
+ways = {s["name"]: s["way"] for s in e["sums"]}
+assert ways == {"a": "chunks", "b": "running", "c": "written"}, e["sums"]
+assert {s["name"]: s["way"] for s in e["sums_by_steps"]} == dict(ways, a="state"), e["sums_by_steps"]
+PY
+
 # The sizes of IR text, which are still open there.
 expect 0 "$ATTNC" dump m.attn
 cp out m.ir
