@@ -193,14 +193,16 @@ int stride_of(const sched *s, const value *v, const ix *i);
 /* How v's history is found: the history value itself, of append and result too. */
 const value *history_of(const value *v);
 
+/* --- histories --- */
+void plan_rings(sched *s); /* how many rows of each are kept */
+/* Index values of the step become places in buf: rows of the call, of a ring. */
+void fit_index(sched *s, const plan *p, const kexpr **index);
+
 /* --- step kernels --- */
-void plan_steps(sched *s); /* histories of the steps: how many rows are kept */
 void emit_steps(sched *s);
 /* The input or `given` v is about to be used: in the steps, what the beginning was given is read
  * from a copy. */
 void step_leaf(sched *s, const value *v);
-/* Index values of the step become places in buf: rows of the call, of a ring. */
-void fit_index(sched *s, const plan *p, const kexpr **index);
 
 /* --- expressions --- */
 frame new_frame(sched *s, const binding *env);

@@ -544,8 +544,7 @@ void plan_values(sched *s)
         s->plan[v->id].axes = v->ix;
     }
     find_weight_dims(s);
-    if (s->step_scan)
-        plan_steps(s);
+    plan_rings(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         measure(s, v);
