@@ -21,14 +21,19 @@
  *   state    in a step graph: rows of S take the place of the histories that were summed.
  *   chunks   S is a matrix, and all steps are there at once: scans_chunk.c, where that costs less.
  *
- * What a program says as a recurrence, s[t] = a[t] s[t-1] + b[t], is left as it is: a[t] and b[t]
- * stand outside of the region where they depend on no carry, and its steps are one multiplication
- * and one addition to each element, which run along memory. In a tree of log T rounds there would
- * be more of both, for steps that need not wait for each other; a processor with few threads has
- * enough to do with the elements of one step. */
+ * What a program says as a recurrence, s[t] = a[t] s[t-1] + b[t], stays one: a[t] and b[t] stand
+ * outside of the region where they depend on no carry, and a step is one multiplication and one
+ * addition to each element, along memory. A tree of log T rounds has more of both, to the end that
+ * steps need not wait for each other; a processor with few threads has enough to do with the
+ * elements of one step. But where s is a matrix and all that is made of it is y[t] = q[t] @ s[t],
+ * that joins the recurrence (scans_sink.c), and s is two rows of memory instead of one for each
+ * step. It goes in no chunks: its sum as it is written is the recurrence, of which there would be
+ * no step to begin from where a result is not finite. */
 #include "ir/graph/scratch.h"
 #include "passes/scans_internal.h"
 #include "passes/simplify_internal.h"
+
+enum { MAX_SINKS = 64 }; /* states that others join, such as those of layers */
 
 /* What a scan of the graph is given. */
 typedef struct addition {
@@ -205,7 +210,7 @@ static value *rebuilt(carry *c, value *v)
     return changed ? graph_with_args(s->g, v, args, v->where ? s->now[v->where->id] : NULL) : v;
 }
 
-static void analyse(scans *s)
+void analyse_scans(scans *s)
 {
     places_find(&s->places, s->g, s->scratch);
     const value_list *live = &s->places.live;
@@ -220,12 +225,13 @@ static void analyse(scans *s)
     }
 }
 
-bool pass_scans(pass_ctx *pc)
+/* False: nothing is carried along that was not. */
+static bool carry_sums(pass_ctx *pc)
 {
     graph *g = pc->g;
     carry c = {.s = {.pc = pc, .g = g, .scratch = pc->scratch}};
     scans *s = &c.s;
-    analyse(s);
+    analyse_scans(s);
     c.added = ARENA_ARRAY(pc->scratch, addition_list, g->n_scans);
     const value_list *live = &s->places.live;
     for (size_t i = 0; i < live->n; i++) {
@@ -236,11 +242,19 @@ bool pass_scans(pass_ctx *pc)
         s->now[v->id] = made;
     }
     if (!c.any)
-        return true;
-    pc->changed = true;
+        return false;
     for (size_t i = 0; i < g->results.n; i++)
         g->results.v[i].v = s->now[g->results.v[i].v->id];
     drop_histories(g, pc->scratch);
+    return true;
+}
+
+bool pass_scans(pass_ctx *pc)
+{
+    scans s = {.pc = pc};
+    pc->changed = carry_sums(pc);
+    for (int i = 0; i < MAX_SINKS && sink_sums(pc, &s); i++)
+        pc->changed = true;
     return true;
 }
 
@@ -267,7 +281,7 @@ static void report(void *ctx, arena *scratch)
 {
     reporting *r = ctx;
     scans s = {.g = r->g, .scratch = scratch};
-    analyse(&s);
+    analyse_scans(&s);
     for (size_t i = 0; i < s.places.live.n; i++) {
         separated p;
         scans_note n = {.v = s.places.live.v[i]};

@@ -115,4 +115,11 @@ bool state_pays(const scans *s, const separated *p);
 const char *why_no_chunks(const scans *s, const separated *p); /* NULL: so it is computed */
 value *chunked_sum(scans *s, const separated *p);
 
+/* Of the graph as it is now. */
+void analyse_scans(scans *s);
+
+/* Lets what reads the rows of one scan's states join it (scans_sink.c); false: there is none left.
+ */
+bool sink_sums(pass_ctx *pc, scans *s);
+
 #endif
