@@ -13,6 +13,27 @@ frame new_frame(sched *s, const binding *env)
     return (frame){.id = ++s->n_frames, .env = env};
 }
 
+frame new_frame_like(sched *s, const frame *f)
+{
+    frame own = new_frame(s, f->env);
+    for (const active *a = s->active; a; a = a->up) {
+        if (a->frame != f->id)
+            continue;
+        active *copy = ARENA_NEW(s->scratch, active);
+        *copy = (active){.c = a->c, .frame = own.id, .up = s->active};
+        s->active = copy;
+    }
+    for (const split *x = s->splits; x; x = x->up) {
+        if (x->frame != f->id)
+            continue;
+        split *copy = arena_copy(s->scratch, x, sizeof *x);
+        copy->frame = own.id;
+        copy->up = s->splits;
+        s->splits = copy;
+    }
+    return own;
+}
+
 void bind(sched *s, frame *f, const ix *i, const kexpr *e)
 {
     binding *b = ARENA_NEW(s->scratch, binding);

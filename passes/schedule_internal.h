@@ -10,7 +10,8 @@
  *   schedule_reduce.c  reductions and contractions
  *   schedule_norm.c    normalisers
  *   schedule_online.c  online ops, one row at a time
- *   schedule_online_*  online ops by tiles (schedule_online_tile.h); few rows, many keys (_split)
+ *   schedule_online_*  online ops by tiles (schedule_online_tile.h); few rows, many keys
+ *                      (schedule_online_split.h)
  *   schedule_sums.c    sums by tiles: which stored values are made so, and their loops
  *   schedule_tile.c    one tile of a sum (schedule_tile.h)
  *   schedule_panel.c   operands of tiles in memory by blocks of columns */
@@ -206,6 +207,9 @@ void step_leaf(sched *s, const value *v);
 
 /* --- expressions --- */
 frame new_frame(sched *s, const binding *env);
+/* One in which the same is bound and known as in f; to be forgotten by setting s->active and
+ * s->splits back. */
+frame new_frame_like(sched *s, const frame *f);
 void memorise(sched *s, const frame *f, const value *v, const kexpr *e); /* v is e in this scope */
 void bind(sched *s, frame *f, const ix *i, const kexpr *e);
 const kexpr *bound_value(const frame *f, const ix *i);       /* NULL: not bound */
@@ -280,14 +284,17 @@ norm_row sx_norm(sched *s, frame *f, const value *v, op_id op, const value *from
 /* --- online ops --- */
 void emit_online(sched *s, const value *v);  /* all its parts */
 void place_online(sched *s, const value *v); /* its row of weights; parts have their buffers */
-/* The same for few rows and many keys, cut into parts; where code for other sizes goes. */
-kblock *emit_online_split(sched *s, const value *v, const value *const *parts, size_t n);
+/* The same for few rows and many keys, cut into parts; where code for other sizes goes. few: 0
+ * where it is sure not to be used, so that it needs no memory, else 1. */
+kblock *emit_online_split(sched *s, const value *v, const value *const *parts, size_t n,
+                          const dim *few);
 /* One parallel loop over all of those indices, outside recurrences; false: there is none. */
 bool open_rows(sched *s, frame *f, const ix *const *ixs, uint32_t n, const char *note, scope *o);
 /* The same by tiles, for sizes of some tiles at least. False: not at all; else *otherwise is where
- * code for smaller sizes goes, or NULL where there are none. */
+ * code for smaller sizes goes, or NULL where there are none. *few: 0 where there are enough rows,
+ * else 1. */
 bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size_t n,
-                       kblock **otherwise);
+                       kblock **otherwise, const dim **few);
 
 /* --- sums by tiles --- */
 /* Whether tiles may fit the sum v: asked before it is known what is stored. */

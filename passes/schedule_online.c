@@ -189,14 +189,15 @@ void emit_online(sched *s, const value *v)
             vec_push(s->scratch, &o->parts, s->live.v[i]);
     }
     kblock *here;
+    const dim *few;
     double begun = choice_begin(s);
-    bool tiled = emit_online_tiles(s, v, o->parts.v, o->parts.n, &here);
+    bool tiled = emit_online_tiles(s, v, o->parts.v, o->parts.n, &here, &few);
     choice_end(s, CHOICE_tiles, begun);
     if (tiled && !here)
         return;
     frame f = new_frame(s, s->steps);
     scope at = scope_open(s, here);
-    scope rest = scope_open(s, emit_online_split(s, v, o->parts.v, o->parts.n)), inside;
+    scope rest = scope_open(s, emit_online_split(s, v, o->parts.v, o->parts.n, few)), inside;
     form(s, RULE_schedule_online_rows);
     bool flat = open_rows(s, &f, v->ix, v->n_ix, note_of(s, v), &inside);
     nest rows = {.ix = v->ix, .n = v->n_ix, .body = row_body, .ctx = o, .note = note_of(s, v)};

@@ -436,11 +436,12 @@ static void count_forms(const sched *s, const online_tiles *t)
 }
 
 bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size_t n,
-                       kblock **otherwise)
+                       kblock **otherwise, const dim **few)
 {
     online_tiles *t = has_tiles(s) ? plan_tiles(s, v, parts, n) : NULL;
     bool never = false;
     *otherwise = s->at;
+    *few = dim_const(s->g->dims, 1);
     if (!t)
         return false;
     const kexpr *rows = enough(s, t->row, FEW_ROWS, &never);
@@ -456,5 +457,6 @@ bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size
     row_blocks(s, t);
     scope_close(s, o);
     *otherwise = st ? &st->other : NULL;
+    *few = dim_sub(s->g->dims, *few, used(s, t));
     return true;
 }
