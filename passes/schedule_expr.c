@@ -161,13 +161,27 @@ kvar *new_acc(sched *s, const kexpr *init, const char *name)
 
 /* --- buffers --- */
 
+static const kexpr *index_at(const frame *f, const value *v, const ix *i)
+{
+    const kexpr *e = bound_value(f, i);
+    if (!e)
+        ice("index %s of %s has no value here", i->name, name_of(v));
+    return e;
+}
+
+/* Several indices that are one axis count it, the last one fastest. */
 static const kexpr **index_of(sched *s, const frame *f, const value *v, const plan *p)
 {
     const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, p->buf->rank);
+    const ix *const *axis = p->axes;
     for (uint32_t i = 0; i < p->buf->rank; i++) {
-        index[i] = bound_value(f, p->axes[i]);
-        if (!index[i])
-            ice("index %s of %s has no value here", p->axes[i]->name, name_of(v));
+        uint32_t n = p->fold ? p->fold[i] : 1;
+        const kexpr *e = n ? index_at(f, v, *axis++) : kx_int(s->k, 0);
+        for (uint32_t k = 1; k < n; k++, axis++) {
+            const kexpr *unit = kx_dim(s->k, (*axis)->extent);
+            e = k2(s, OP_add, k2(s, OP_mul, e, unit), index_at(f, v, *axis));
+        }
+        index[i] = e;
     }
     fit_index(s, p, index);
     return index;

@@ -3,6 +3,7 @@
  *   schedule.c         the driver: regions, recurrences, outputs
  *   schedule_step.c    step kernels: the two bodies, what is kept from step to step
  *   schedule_plan.c    which values get a buffer, and which
+ *   schedule_place.c   values made in outputs and histories
  *   schedule_use.c     who uses a value, from where: what the plan is made from
  *   schedule_expr.c    values as scalar expressions at given indices
  *   schedule_read.c    reads and joins
@@ -40,6 +41,7 @@ typedef struct plan {
     const struct tiling *tiling; /* stored: its sums are made by tiles; NULL: not so */
     const kbuf *buf;             /* leaves, stored values and histories */
     const ix *const *axes;       /* the index that buf's axis stands for; buf->rank of them */
+    const uint32_t *fold;        /* part: so many of `axes` are one of buf; NULL: one each */
     uint32_t ring;               /* a history of steps: buf holds the last `ring` rows; 0: all */
     uint32_t ring_axis;
 
@@ -159,6 +161,14 @@ static inline void form(const sched *s, rule_id r)
         s->hits[r]++;
 }
 
+static inline uint32_t plan_n_axes(const plan *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; p->fold && i < p->buf->rank; i++)
+        n += p->fold[i];
+    return p->fold ? n : p->buf->rank;
+}
+
 static inline bool decides(const sched *s, choice_id x)
 {
     return !(s->without >> x & 1);
@@ -177,6 +187,8 @@ static inline bool has_tiles(const sched *s) /* not of MACHINE_SHAPE_PLAIN */
 void plan_values(sched *s);
 /* All that x is computed from is there in `prepare`. */
 bool in_prepare(const sched *s, const value *x, unsigned *budget);
+void plan_outputs(sched *s);             /* ... which values are made in outputs */
+void plan_row(sched *s, const value *v); /* ... an append's: in the history */
 void plan_uses(
     sched *s); /* part of plan_values: context, many, same_space, need; decides what is stored */
 const kbuf *output_buf(const sched *s, size_t result);

@@ -128,11 +128,12 @@ static void put_sum(sched *s, frame *f, const value *part)
     const value *v = part->args[0];
     const plan *p = &s->plan[part->id];
     stream_sum t = {.part = part, .v = v, .x = v->args[part->kind + 1]};
-    const ix **order = ARENA_ARRAY(s->scratch, const ix *, (size_t)v->n_bound + p->buf->rank);
+    const uint32_t n_axes = plan_n_axes(p);
+    const ix **order = ARENA_ARRAY(s->scratch, const ix *, (size_t)v->n_bound + n_axes);
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->n_bound; i++)
         order[n++] = v->bound[i];
-    for (uint32_t i = 0; i < p->buf->rank; i++) {
+    for (uint32_t i = 0; i < n_axes; i++) {
         if (!bound_value(f, p->axes[i]))
             order[n++] = p->axes[i];
     }

@@ -270,7 +270,7 @@ static int stride(const sched *s, const value *v, const ix *i, unsigned *budget)
     if (!value_has_ix(v, i))
         return 0;
     if (p->buf)
-        return p->buf->rank && p->axes[p->buf->rank - 1] == i ? 1 : 2;
+        return p->buf->rank && p->axes[plan_n_axes(p) - 1] == i ? 1 : 2;
     int all = 0;
     if (v->op == OP_read)
         return read_stride(s, v, i, budget);
@@ -311,91 +311,9 @@ const kbuf *output_buf(const sched *s, size_t result)
     return s->k->bufs.v[s->g->inputs.n + s->g->params.n + result];
 }
 
-static bool exact_store(const sched *s, store_type st)
-{
-    return st == ST_F64 || st == ST_I64 || st == ST_BOOL || (st == ST_F32 && s->k->real == DT_F32);
-}
-
 store_type temp_store(const sched *s, dtype dt)
 {
     return dt == DT_I64 ? ST_I64 : dt == DT_BOOL ? ST_BOOL : s->k->real == DT_F32 ? ST_F32 : ST_F64;
-}
-
-/* axes are v's indices, but for steps of the recurrences that v lies in. */
-static bool covers(const sched *s, const value *v, const ix *const *axes, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (!value_has_ix(v, axes[i]))
-            return false;
-    }
-    for (uint32_t i = 0; i < v->n_ix; i++) {
-        bool found = is_step_of(s, v, v->ix[i]);
-        for (uint32_t k = 0; k < n; k++)
-            found = found || axes[k] == v->ix[i];
-        if (!found)
-            return false;
-    }
-    return true;
-}
-
-/* For a read that only renames indices: the axes of its source. */
-static const ix *const *renamed(sched *s, const value *v, const ix *const *axes, uint32_t n)
-{
-    const value *x = v->args[0];
-    const ix **own = ARENA_ARRAY(s->scratch, const ix *, n);
-    if (v->where || s->home[x->id] != s->home[v->id])
-        return NULL;
-    for (uint32_t k = 0; k < x->n_ix; k++) {
-        const value *at = v->args[k + 1];
-        if (at->op != OP_index || at->ix[0]->extent != x->ix[k]->extent ||
-            (is_step_of(s, x, x->ix[k]) && at->ix[0] != x->ix[k]))
-            return NULL;
-        for (uint32_t i = 0; i < n; i++) {
-            if (axes[i] != at->ix[0])
-                continue;
-            if (own[i])
-                return NULL; /* a diagonal */
-            own[i] = x->ix[k];
-        }
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (!own[i])
-            return NULL;
-    }
-    return own;
-}
-
-/* Lets v be computed in buf, whose axes stand for those indices. Through renamings it reaches what
- * they read. */
-static plan *place_in(sched *s, const value *v, const kbuf *buf, const ix *const *axes,
-                      uint32_t home)
-{
-    bool exact = buf->role == KB_TEMP || exact_store(s, buf->store);
-    bool alone = true; /* nobody else reads it */
-    for (; v->op == OP_read; v = v->args[0]) {
-        const ix *const *own = s->plan[v->id].buf ? NULL : renamed(s, v, axes, buf->rank);
-        if (!own)
-            break;
-        alone = alone && s->plan[v->id].n_uses == 1;
-        axes = own;
-    }
-    bool is_history = v->op == OP_result;
-    const value *h = history_of(v);
-    plan *p = &s->plan[h->id];
-    alone = alone && s->plan[v->id].n_uses == 1;
-    if (is_leaf(v) || (OP_HAS(v->op, T_REGION) && !is_history) || p->buf || s->home[v->id] != home)
-        return NULL;
-    if (!covers(s, v, axes, buf->rank))
-        return NULL;
-    /* A history, a normaliser's row and a part of an online op are read while they are made. */
-    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM) || v->op == OP_part))
-        return NULL;
-    p->buf = buf;
-    p->axes = axes;
-    p->stored = true;
-    p->depth = 0;
-    p->inexact = !exact;
-    return p;
 }
 
 /* v, to be stored, can be computed in `prepare`: what it is made of is there as well. */
@@ -484,50 +402,6 @@ static void make_temp(sched *s, const value *v)
     p->axes = axes;
 }
 
-/* In a step kernel: the row of histories that no step reads, so that it is no history's memory. */
-static bool is_unread_row(const sched *s, const value *row)
-{
-    const value *scan = s->step_scan;
-    for (uint32_t k = 0; k < scan->n_args; k++) {
-        const value *append = scan->args[k];
-        if (append->args[1] == row && !s->plan[append->id].done)
-            return false;
-    }
-    return true;
-}
-
-static void place_outputs(sched *s)
-{
-    for (size_t i = 0; i < s->g->results.n; i++) {
-        out *o = &s->outs[i];
-        if (!s->step_scan)
-            o->done = place_in(s, o->v, output_buf(s, i), o->axes, 0) != NULL;
-        else if (o->step_axis >= 0 && is_unread_row(s, o->v))
-            o->done = place_in(s, o->v, output_buf(s, i), o->axes, s->step_scan->scan + 1) != NULL;
-        if (o->done)
-            form(s, RULE_schedule_output);
-    }
-}
-
-/* A row that is computed for its history alone, or kept anyway, is computed in it. */
-static void place_row(sched *s, const value *v)
-{
-    const value *h = v->args[0];
-    const plan *p = &s->plan[h->id];
-    if (s->plan[v->id].done) /* nothing of it is kept */
-        return;
-    const ix **axes = ARENA_ARRAY(s->scratch, const ix *, p->buf->rank);
-    for (uint32_t i = 0; i < p->buf->rank; i++)
-        axes[i] = p->axes[i] == h->bound[0] ? v->bound[0] : p->axes[i];
-    plan *placed = place_in(s, v->args[1], p->buf, axes, h->scan + 1);
-    s->plan[v->id].done = placed != NULL;
-    if (placed) {
-        form(s, RULE_schedule_row);
-        placed->ring = p->ring;
-        placed->ring_axis = p->ring_axis;
-    }
-}
-
 /* A history of a step kernel that no step reads. */
 static bool is_dropped(const sched *s, const value *history)
 {
@@ -557,7 +431,7 @@ void plan_values(sched *s)
     }
     for (size_t i = 0; i < s->g->results.n; i++)
         s->plan[s->outs[i].v->id].n_uses++;
-    place_outputs(s);
+    plan_outputs(s);
     for (size_t i = 0; i < s->live.n; i++) {
         const value *v = s->live.v[i];
         if (v->op == OP_history && !s->plan[v->id].buf && !is_dropped(s, v)) {
@@ -567,7 +441,7 @@ void plan_values(sched *s)
     }
     for (size_t i = 0; i < s->live.n; i++) {
         if (s->live.v[i]->op == OP_append)
-            place_row(s, s->live.v[i]);
+            plan_row(s, s->live.v[i]);
     }
     double begun = choice_begin(s);
     plan_uses(s);
