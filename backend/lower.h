@@ -148,6 +148,11 @@ void low_lanes_store(low *c, const kstmt *s);
 void low_lanes_if(low *c, const kstmt *s);
 void low_lanes_check(low *c, const kstmt *s);
 LLVMValueRef low_lanes_load(low *c, const kexpr *e);
+/* Lane 0's element and how many there are between lanes; false: the lanes do not lie so. */
+bool low_lanes_place(low *c, const kstmt *store, LLVMValueRef *p, LLVMValueRef *step);
+
+/* lower_transpose.c: stores from statement `first` on that are done as one; how many, or 0. */
+size_t low_lanes_transposed(low *c, const kblock *b, size_t first);
 
 /* lower_sums.c: the reductions of a vector loop. */
 typedef struct lane_sums lane_sums;

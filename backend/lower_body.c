@@ -8,8 +8,12 @@
 
 void low_block(low *c, const kblock *b)
 {
-    for (size_t i = 0; i < b->s.n; i++) {
-        low_statement(c, b->s.v[i]);
+    for (size_t i = 0, n; i < b->s.n; i += n) {
+        n = c->lanes.n > 1 ? low_lanes_transposed(c, b, i) : 0;
+        if (n == 0) {
+            low_statement(c, b->s.v[i]);
+            n = 1;
+        }
         low_new_statement(c);
     }
 }

@@ -191,6 +191,14 @@ LLVMValueRef low_lanes_load(low *c, const kexpr *e)
 /* ---- Statements
  * ---------------------------------------------------------------------------------- */
 
+bool low_lanes_place(low *c, const kstmt *store, LLVMValueRef *p, LLVMValueRef *step)
+{
+    lane_place w = place_of(c, store->buf, store->index);
+    *p = w.p;
+    *step = w.step;
+    return w.step && l_lanes(w.p) == 1;
+}
+
 void low_lanes_store(low *c, const kstmt *s)
 {
     lb *l = c->l;

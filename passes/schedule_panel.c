@@ -4,7 +4,7 @@
  * recurrence, any other where it is used. A panel made early is made once for all that use it. */
 #include "passes/schedule_tile.h"
 
-enum { SEARCH = 64 };
+enum { SEARCH = 64, IN_PLACE_COLUMNS = 128, SMALL = 16 };
 
 bool panel_of_params(const sched *s, const value *x)
 {
@@ -106,7 +106,8 @@ bool panel_possible(const sched *s, const frame *f, const tile_sum *t, const val
 typedef struct packing {
     const tile_sum *t;
     panel *p;
-    kvar *block, *c;
+    kvar *block;
+    const kexpr *c;
     const kexpr *n;  /* real columns of the block */
     conjuncts where; /* of the loops over bound indices */
     const ix **inner;
@@ -120,24 +121,31 @@ static void put(sched *s, frame *f, packing *w, const kexpr *e)
     const kexpr **index = ARENA_ARRAY(s->scratch, const kexpr *, p->n_axes + 1);
     for (uint32_t i = 0; i < p->n_axes; i++)
         index[i] = i == p->at_block ? kx_var(s->k, w->block) : bound_value(f, p->axes[i]);
-    index[p->n_axes] = kx_var(s->k, w->c);
+    index[p->n_axes] = w->c;
     ks_store(s->k, s->at, p->buf, index, e);
+}
+
+/* Element c of the block at hand. */
+static const kexpr *element(sched *s, frame *f, const packing *w, const kexpr *c)
+{
+    const kexpr *first = k2(s, OP_mul, kx_var(s->k, w->block), kx_int(s->k, w->t->n_cols));
+    bind(s, f, w->t->col, k2(s, OP_add, first, c));
+    return w->zero ? k_zero(s, w->p->v->dt) : sx(s, f, w->p->v);
 }
 
 static void one_column(sched *s, frame *f, packing *w)
 {
-    const kexpr *first = k2(s, OP_mul, kx_var(s->k, w->block), kx_int(s->k, w->t->n_cols));
     const binding *env = f->env;
-    bind(s, f, w->t->col, k2(s, OP_add, first, kx_var(s->k, w->c)));
-    put(s, f, w, w->zero ? k_zero(s, w->p->v->dt) : sx(s, f, w->p->v));
+    put(s, f, w, element(s, f, w, w->c));
     f->env = env;
 }
 
 static scope column_loop(sched *s, packing *w)
 {
-    w->c = kernel_var(s->k, "c", DT_I64, false);
+    kvar *c = kernel_var(s->k, "c", DT_I64, false);
     const kexpr *all = kx_int(s->k, w->t->n_cols), *none = kx_int(s->k, 0);
-    kstmt *loop = ks_for(s->k, s->at, w->c, w->zero ? w->n : none, w->zero ? all : w->n, KL_SEQ);
+    kstmt *loop = ks_for(s->k, s->at, c, w->zero ? w->n : none, w->zero ? all : w->n, KL_SEQ);
+    w->c = kx_var(s->k, c);
     return scope_open(s, &loop->body);
 }
 
@@ -168,7 +176,42 @@ static bool along_bound(const sched *s, const packing *w)
            stride_of(s, w->p->v, w->t->col) == 2;
 }
 
-static void block(sched *s, frame *f, packing *w, bool zero)
+/* The stores stand side by side: what they need comes first. */
+static void neighbours(sched *s, frame *f, void *ctx)
+{
+    packing *w = ctx;
+    const kexpr *first = w->c;
+    const int64_t n = tile_lanes(s);
+    const kexpr **e = ARENA_ARRAY(s->scratch, const kexpr *, n);
+    const split *splits = s->splits;
+    const active *active = s->active;
+    for (int64_t i = 0; i < n; i++) {
+        frame own = new_frame_like(s, f);
+        e[i] = element(s, &own, w, k2(s, OP_add, first, kx_int(s->k, i)));
+    }
+    s->splits = splits;
+    s->active = active;
+    for (int64_t i = 0; i < n; i++) {
+        w->c = k2(s, OP_add, first, kx_int(s->k, i));
+        put(s, f, w, e[i]);
+    }
+    w->c = first;
+}
+
+/* A whole block, as many columns at a time as there are lanes: the backend turns rows into columns
+ * in registers. */
+static void whole_block(sched *s, frame *f, packing *w)
+{
+    kvar *c = kernel_var(s->k, "c", DT_I64, false);
+    kstmt *loop = ks_for(s->k, s->at, c, kx_int(s->k, 0), kx_int(s->k, w->t->n_cols), KL_SEQ);
+    loop->step = tile_lanes(s);
+    scope o = scope_open(s, &loop->body);
+    w->c = kx_var(s->k, c);
+    inner_loops(s, f, w, neighbours);
+    scope_close(s, o);
+}
+
+static void some_columns(sched *s, frame *f, packing *w, bool zero)
 {
     w->zero = zero;
     if (!along_bound(s, w)) {
@@ -177,6 +220,28 @@ static void block(sched *s, frame *f, packing *w, bool zero)
     }
     scope o = column_loop(s, w);
     inner_loops(s, f, w, column);
+    scope_close(s, o);
+}
+
+static void block(sched *s, frame *f, packing *w, bool whole)
+{
+    scope o;
+    if (!along_bound(s, w) || s->plan[w->p->v->id].size > SMALL) {
+        some_columns(s, f, w, false);
+        if (!whole)
+            some_columns(s, f, w, true);
+        return;
+    }
+    if (whole) {
+        whole_block(s, f, w);
+        return;
+    }
+    kstmt *st = open_if(s, k2(s, OP_eq, w->n, kx_int(s->k, w->t->n_cols)), &o);
+    whole_block(s, f, w);
+    scope_close(s, o);
+    o = scope_open(s, &st->other);
+    some_columns(s, f, w, false);
+    some_columns(s, f, w, true);
     scope_close(s, o);
 }
 
@@ -199,9 +264,7 @@ static void blocks(sched *s, frame *f, void *ctx)
     w->n = kx_int(s->k, w->t->n_cols);
     if (!whole)
         w->n = hold(s, k2(s, OP_min, left, w->n), "n");
-    block(s, f, w, false);
-    if (!whole)
-        block(s, f, w, true);
+    block(s, f, w, whole);
     scope_close(s, o);
 }
 
@@ -225,6 +288,19 @@ static void emit_panel(sched *s, frame *f, const tile_sum *t, panel *p, bool ear
 }
 
 /* --- its memory --- */
+
+/* Rows of whole blocks of columns, one after the other: to pack them would change next to nothing.
+ */
+static bool lies_so(const sched *s, const tile_sum *t, const value *x)
+{
+    const plan *p = &s->plan[x->id];
+    int64_t n;
+    bool there = x->op == OP_input || (p->stored && !OP_HAS(x->op, T_REGION));
+    return there && p->buf && !p->fold && !p->inexact && p->buf->rank >= 2 && t->n_bound == 1 &&
+           p->buf->store == temp_store(s, x->dt) && p->axes[p->buf->rank - 1] == t->col &&
+           p->axes[p->buf->rank - 2] == t->bound[0] && dim_is_const(t->col->extent, &n) &&
+           n % t->n_cols == 0 && n <= IN_PLACE_COLUMNS;
+}
 
 static void make_buf(sched *s, const frame *f, const tile_sum *t, panel *p, kbuf_role role,
                      const dim *times)
@@ -316,7 +392,10 @@ void tile_pack(sched *s, frame *f, tile_sum *t, kbuf_role role)
             pack_early(s, t, p);
             continue;
         }
-        form(s, RULE_schedule_panel_here);
+        p->in_place = lies_so(s, t, p->v);
+        form(s, p->in_place ? RULE_schedule_panel_in_place : RULE_schedule_panel_here);
+        if (p->in_place)
+            continue;
         make_buf(s, f, t, p, role, t->times);
         emit_panel(s, f, t, p, false);
     }

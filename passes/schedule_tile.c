@@ -6,16 +6,16 @@ enum { MAX_PARTS = 64, MAX_ROWS = 14 };
 
 /* --- shapes --- */
 
-static int64_t lanes(const sched *s)
+int64_t tile_lanes(const sched *s)
 {
     return s->shape.vector_bytes / (s->k->real == DT_F32 ? 4 : 8);
 }
 
 int64_t tile_best_cols(const sched *s, const dim *extent)
 {
-    int64_t n = lanes(s) * (s->shape.vector_regs >= 32 ? 4 : 2), some;
+    int64_t n = tile_lanes(s) * (s->shape.vector_regs >= 32 ? 4 : 2), some;
     if (dim_is_const(extent, &some) && some < n)
-        n = some < 1 ? lanes(s) : (some + lanes(s) - 1) / lanes(s) * lanes(s);
+        n = some < 1 ? tile_lanes(s) : (some + tile_lanes(s) - 1) / tile_lanes(s) * tile_lanes(s);
     return n;
 }
 
@@ -23,7 +23,7 @@ int64_t tile_best_cols(const sched *s, const dim *extent)
  */
 int64_t tile_best_rows(const sched *s, int64_t n_cols, int64_t rows)
 {
-    int64_t vectors = n_cols / lanes(s);
+    int64_t vectors = n_cols / tile_lanes(s);
     int64_t n = (s->shape.vector_regs - 1 - vectors) / vectors;
     n = n < 1 ? 1 : n > MAX_ROWS ? MAX_ROWS : n;
     if (rows > 0) {
@@ -293,8 +293,10 @@ static void add_one(sched *s, frame *f, void *ctx)
     const kexpr *c = kx_var(s->k, vector(s, t->n_cols, &cols));
     const kexpr *first = k2(s, OP_mul, w->at->block, kx_int(s->k, t->n_cols));
     bind(s, f, t->col, k2(s, OP_add, first, c));
-    for (uint32_t i = 0; i < t->n_panels; i++)
-        memorise(s, f, t->panels[i].v, panel_at(s, f, &t->panels[i], w->at->block, c));
+    for (uint32_t i = 0; i < t->n_panels; i++) {
+        if (!t->panels[i].in_place)
+            memorise(s, f, t->panels[i].v, panel_at(s, f, &t->panels[i], w->at->block, c));
+    }
     const kexpr *at[] = {r, c};
     const kexpr *acc = kx_load(s->k, w->acc, at);
     ks_store(s->k, s->at, w->acc, at, k2(s, OP_add, acc, element(s, f, t, factor)));

@@ -36,6 +36,7 @@ enum { TILE_MAX_ROW_AXES = 4, TILE_MAX_PANELS = 16 };
 /* A value that depends on the column and on no row, in memory by blocks of columns. */
 typedef struct panel {
     const value *v;
+    bool in_place; /* it lies so that it is read where it is; nothing of what follows is there */
     const kbuf *buf;
     const ix *const *axes; /* of buf in order; the column's place: see at_block */
     uint32_t n_axes;       /* buf->rank - 1: the columns of a block come last */
@@ -81,6 +82,7 @@ typedef struct tile_at {
     bool add;            /* what `to` holds is kept: to += sum */
 } tile_at;
 
+int64_t tile_lanes(const sched *s); /* reals in a vector register */
 /* Columns of a block, for a column index of that extent, and the rows that the registers then hold;
  * rows: how many there are in all, if that is known (0: not). */
 int64_t tile_best_cols(const sched *s, const dim *extent);
