@@ -133,9 +133,8 @@ static void find_odd(sched *s, frame *f, void *ctx)
     scope_close(s, blocks);
 }
 
-void online_find_odd(sched *s, frame *f, online_tiles *t, online_stream *x)
+void online_make_odd(sched *s, const frame *f, online_tiles *t, online_stream *x)
 {
-    odd_blocks w = {t, x};
     const value *v = x->x;
     dims *ds = s->g->dims;
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, v->n_ix + 1);
@@ -153,8 +152,13 @@ void online_find_odd(sched *s, frame *f, online_tiles *t, online_stream *x)
     x->odd = kernel_buf(s->k, KB_TEMP, "odd", ST_BOOL, shape, n);
     x->odd_axes = axes;
     x->n_odd_axes = n;
-    nest each = {.ix = axes, .n = n - 1, .body = find_odd, .ctx = &w};
-    each.note = arena_printf(s->k->a, "inf or NaN in %s", name_of(v));
+}
+
+void online_find_odd(sched *s, frame *f, online_tiles *t, online_stream *x)
+{
+    odd_blocks w = {t, x};
+    nest each = {.ix = x->odd_axes, .n = x->n_odd_axes - 1, .body = find_odd, .ctx = &w};
+    each.note = arena_printf(s->k->a, "inf or NaN in %s", name_of(x->x));
     run_nest(s, f, &each);
 }
 

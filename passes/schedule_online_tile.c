@@ -1,12 +1,13 @@
-/* schedule_online_tile.c: online ops by tiles: which are computed so, and the loops over blocks of
- * rows and keys. See schedule_online_tile.h. What is refused here is left to schedule_online.c, and
- * so are sizes below a few tiles, when the kernel runs.
+/* schedule_online_tile.c: online ops by tiles: which are computed so, their panels, and the loops
+ * over blocks of rows and keys. See schedule_online_tile.h. What is refused here is left to
+ * schedule_online.c, and so are sizes below a few tiles, when the kernel runs.
  *
  * Blocks of rows are independent and run in parallel, those with the most keys (of a causal mask)
  * first; how they are cut depends on shapes alone. */
 #include "passes/schedule_online_tile.h"
 
 enum { SEARCH = 128, FEW_ROWS = 12, FEW_KEYS = 32, BLOCK_KEYS = 64 };
+enum { MANY_UNITS = 32, FEW_BLOCKS = 8 }; /* of panels; of rows, for each of them */
 
 /* --- what is in the way --- */
 
@@ -258,6 +259,30 @@ static online_tiles *plan_tiles(sched *s, const value *v, const value *const *pa
     return best && plan_with_row(s, t, best, parts, n) ? t : NULL;
 }
 
+static bool is_unit(const online_tiles *t, const ix *i)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < t->n_streams; k++)
+        any = any || (t->streams[k].col && value_has_ix(t->streams[k].x, i));
+    for (uint32_t k = 0; k < t->n_sums; k++) {
+        for (uint32_t p = 0; p < t->sums[k].n_panels; p++)
+            any = any || value_has_ix(t->sums[k].panels[p].v, i);
+    }
+    return any;
+}
+
+static void units_first(online_tiles *t)
+{
+    for (uint32_t i = 0; i < t->n_outer; i++) {
+        if (!is_unit(t, t->outer[i]))
+            continue;
+        const ix *unit = t->outer[i];
+        for (uint32_t k = i; k > t->n_units; k--)
+            t->outer[k] = t->outer[k - 1];
+        t->outer[t->n_units++] = unit;
+    }
+}
+
 /* --- memory --- */
 
 static const kbuf *local(sched *s, const char *name, const dim *blocks, int64_t cols)
@@ -302,24 +327,7 @@ static const dim *used(sched *s, const online_tiles *t)
     return dim_min(d, some, dim_const(d, 1));
 }
 
-static void pack(sched *s, online_tiles *t)
-{
-    frame f = new_frame(s, s->steps);
-    for (uint32_t i = 0; i < t->n_sums; i++)
-        t->sums[i].times = used(s, t);
-    for (uint32_t i = 0; i < t->n_streams; i++)
-        t->streams[i].sum.times = used(s, t);
-    for (uint32_t i = 0; i < t->n_sums; i++)
-        tile_pack(s, &f, &t->sums[i], KB_TEMP);
-    for (uint32_t i = 0; i < t->n_streams; i++) {
-        if (!t->streams[i].col)
-            continue;
-        tile_pack(s, &f, &t->streams[i].sum, KB_TEMP);
-        online_find_odd(s, &f, t, &t->streams[i]);
-    }
-}
-
-/* --- loops --- */
+/* --- panels --- */
 
 static const kexpr *blocks_of(sched *s, const ix *i, int64_t size)
 {
@@ -327,6 +335,82 @@ static const kexpr *blocks_of(sched *s, const ix *i, int64_t size)
     const dim *up = dim_add(d, i->extent, dim_const(d, size - 1));
     return kx_dim(s->k, dim_floordiv(d, up, dim_const(d, size)));
 }
+
+/* Indices from their number, the last one fastest. */
+static void bind_outer(sched *s, frame *f, const ix *const *outer, uint32_t n, const kexpr *rest)
+{
+    for (uint32_t i = n; i-- > 0;) {
+        const kexpr *extent = kx_dim(s->k, outer[i]->extent);
+        rest = hold(s, rest, "rest");
+        bind(s, f, outer[i], hold(s, i ? k2(s, OP_imod, rest, extent) : rest, outer[i]->name));
+        rest = k2(s, OP_idiv, rest, extent);
+    }
+}
+
+/* Panels are made for all rows at once, or, where there are many of them for few rows each, one
+ * after the other by who uses them, so that they are met where they were just made. */
+static void choose_apart(sched *s, online_tiles *t)
+{
+    const kexpr *units = kx_int(s->k, 1), *each = blocks_of(s, t->row, ONLINE_ROWS);
+    for (uint32_t i = 0; i < t->n_outer; i++) {
+        const kexpr *n = kx_dim(s->k, t->outer[i]->extent);
+        if (i < t->n_units)
+            units = k2(s, OP_mul, units, n);
+        else
+            each = k2(s, OP_mul, each, n);
+    }
+    t->units = units;
+    t->each = hold(s, each, "each");
+    if ((units->kind == KX_CONST && units->i < MANY_UNITS) ||
+        (each->kind == KX_CONST && each->i > FEW_BLOCKS))
+        return;
+    const kexpr *many = k2(s, OP_le, kx_int(s->k, MANY_UNITS), units);
+    const kexpr *small = k2(s, OP_le, t->each, kx_int(s->k, FEW_BLOCKS));
+    t->apart = hold(s, k2(s, OP_and, many, small), "apart");
+    form(s, RULE_schedule_online_apart);
+}
+
+static void pack(sched *s, online_tiles *t)
+{
+    frame f = new_frame(s, s->steps);
+    scope o;
+    for (uint32_t i = 0; i < t->n_sums; i++)
+        t->sums[i].times = used(s, t);
+    for (uint32_t i = 0; i < t->n_streams; i++)
+        t->streams[i].sum.times = used(s, t);
+    if (t->apart)
+        open_if(s, k1(s, OP_not, t->apart), &o);
+    for (uint32_t i = 0; i < t->n_sums; i++)
+        tile_pack(s, &f, &t->sums[i], KB_TEMP);
+    for (uint32_t i = 0; i < t->n_streams; i++) {
+        if (!t->streams[i].col)
+            continue;
+        tile_pack(s, &f, &t->streams[i].sum, KB_TEMP);
+        online_make_odd(s, &f, t, &t->streams[i]);
+        online_find_odd(s, &f, t, &t->streams[i]);
+    }
+    if (t->apart)
+        scope_close(s, o);
+}
+
+static void pack_unit(sched *s, online_tiles *t, const kexpr *unit)
+{
+    frame f = new_frame(s, s->steps);
+    scope o;
+    open_if(s, t->apart, &o);
+    bind_outer(s, &f, t->outer, t->n_units, unit);
+    for (uint32_t i = 0; i < t->n_sums; i++)
+        tile_pack_part(s, &f, &t->sums[i]);
+    for (uint32_t i = 0; i < t->n_streams; i++) {
+        if (!t->streams[i].col)
+            continue;
+        tile_pack_part(s, &f, &t->streams[i].sum);
+        online_find_odd(s, &f, t, &t->streams[i]);
+    }
+    scope_close(s, o);
+}
+
+/* --- loops --- */
 
 static void key_blocks(sched *s, frame *f, online_tiles *t, const online_bounds *b)
 {
@@ -351,7 +435,7 @@ static void key_blocks(sched *s, frame *f, online_tiles *t, const online_bounds 
 }
 
 /* The block of rows and the outer indices, from one number. */
-static void bind_outer(sched *s, frame *f, online_tiles *t, const kexpr *x)
+static void bind_rows(sched *s, frame *f, online_tiles *t, const kexpr *x)
 {
     const kexpr *blocks = blocks_of(s, t->row, ONLINE_ROWS), *size = kx_int(s->k, ONLINE_ROWS);
     const kexpr *last = k2(s, OP_sub, blocks, kx_int(s->k, 1));
@@ -359,33 +443,41 @@ static void bind_outer(sched *s, frame *f, online_tiles *t, const kexpr *x)
     t->row0 = hold(s, k2(s, OP_mul, t->row_block, size), "row0");
     const kexpr *left = k2(s, OP_sub, kx_dim(s->k, t->row->extent), t->row0);
     t->rows = hold(s, k2(s, OP_min, left, size), "rows");
-    const kexpr *rest = k2(s, OP_idiv, x, blocks);
-    for (uint32_t i = t->n_outer; i-- > 0;) {
-        const kexpr *extent = kx_dim(s->k, t->outer[i]->extent);
-        rest = hold(s, rest, "rest");
-        const kexpr *e = i ? k2(s, OP_imod, rest, extent) : rest;
-        bind(s, f, t->outer[i], hold(s, e, t->outer[i]->name));
-        rest = k2(s, OP_idiv, rest, extent);
-    }
+    bind_outer(s, f, t->outer, t->n_outer, k2(s, OP_idiv, x, blocks));
 }
 
-static void row_blocks(sched *s, online_tiles *t)
+static void one_block(sched *s, online_tiles *t, const kexpr *x)
 {
-    const kexpr *n = blocks_of(s, t->row, ONLINE_ROWS);
-    for (uint32_t i = 0; i < t->n_outer; i++)
-        n = k2(s, OP_mul, n, kx_dim(s->k, t->outer[i]->extent));
-    kblock aside = {0}; /* until it is known what stands before the loop */
-    kvar *x = kernel_var(s->k, "part", DT_I64, false);
-    kstmt *loop = ks_for(s->k, &aside, x, kx_int(s->k, 0), n, KL_PARALLEL);
-    loop->note = note_of(s, t->v);
-    t->before = s->at;
     frame f = new_frame(s, s->steps);
-    scope o = scope_open(s, &loop->body);
-    bind_outer(s, &f, t, kx_var(s->k, x));
+    bind_rows(s, &f, t, x);
     online_begin_rows(s, &f, t);
     online_bounds b = online_bounds_of(s, &f, t);
     key_blocks(s, &f, t, &b);
     online_end_rows(s, &f, t);
+}
+
+/* Blocks of rows; where panels are made apart, all that use one of them. */
+static void row_blocks(sched *s, online_tiles *t)
+{
+    const kexpr *n = k2(s, OP_mul, t->units, t->each), *each = NULL;
+    if (t->apart) {
+        n = hold(s, k_select(s, t->apart, t->units, n), "parts");
+        each = hold(s, k_select(s, t->apart, t->each, kx_int(s->k, 1)), "each");
+    }
+    kblock aside = {0}; /* until it is known what stands before the loop */
+    const kexpr *x = kx_var(s->k, kernel_var(s->k, "part", DT_I64, false));
+    kstmt *loop = ks_for(s->k, &aside, x->var, kx_int(s->k, 0), n, KL_PARALLEL);
+    loop->note = note_of(s, t->v);
+    t->before = s->at;
+    scope o = scope_open(s, &loop->body), in;
+    if (each) {
+        pack_unit(s, t, x);
+        const kexpr *i = online_loop(s, "i", kx_int(s->k, 0), each, KL_SEQ, &in);
+        one_block(s, t, hold(s, k2(s, OP_add, k2(s, OP_mul, x, each), i), "block"));
+        scope_close(s, in);
+    } else {
+        one_block(s, t, x);
+    }
     scope_close(s, o);
     vec_push(s->k->a, &s->at->s, loop);
 }
@@ -453,6 +545,8 @@ bool emit_online_tiles(sched *s, const value *v, const value *const *parts, size
     scope o = scope_open(s, st ? &st->body : s->at);
     count_forms(s, t);
     make_buffers(s, t);
+    units_first(t);
+    choose_apart(s, t);
     pack(s, t);
     row_blocks(s, t);
     scope_close(s, o);

@@ -43,8 +43,8 @@ typedef struct online_data {
 typedef struct online_tiles {
     const value *v;
     const ix *row, *key;
-    const ix **outer;
-    uint32_t n_outer;
+    const ix **outer; /* those that keys or streams have come first */
+    uint32_t n_outer, n_units;
     int64_t keys; /* of a block */
     tile_sum sums[ONLINE_MAX_SUMS];
     int64_t sum_rows[ONLINE_MAX_SUMS];
@@ -64,6 +64,8 @@ typedef struct online_tiles {
     /* the code at hand */
     kblock *before; /* of all blocks of rows */
     const online_data *data;
+    const kexpr *units, *each; /* how many of those, and blocks of rows of each */
+    const kexpr *apart;        /* panels are made unit by unit, with the rows that use them */
     const kexpr *row_block, *row0, *rows; /* the block, its first row, how many there are */
     const kexpr *key_block, *key0, *n_keys;
 } online_tiles;
@@ -90,7 +92,8 @@ void online_block(sched *s, frame *f, online_tiles *t, const kexpr *full); /* NU
 /* --- schedule_online_sums.c --- */
 void online_sums(sched *s, frame *f, online_tiles *t); /* of the block of keys at hand */
 void online_end_rows(sched *s, frame *f, online_tiles *t);
-void online_find_odd(sched *s, frame *f, online_tiles *t, online_stream *x);
+void online_make_odd(sched *s, const frame *f, online_tiles *t, online_stream *x);
+void online_find_odd(sched *s, frame *f, online_tiles *t, online_stream *x); /* as f binds */
 
 /* --- schedule_online_mask.c --- */
 typedef struct online_bounds {

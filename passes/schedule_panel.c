@@ -393,10 +393,19 @@ void tile_pack(sched *s, frame *f, tile_sum *t, kbuf_role role)
             continue;
         }
         p->in_place = lies_so(s, t, p->v);
+        p->here = !p->in_place;
         form(s, p->in_place ? RULE_schedule_panel_in_place : RULE_schedule_panel_here);
         if (p->in_place)
             continue;
         make_buf(s, f, t, p, role, t->times);
         emit_panel(s, f, t, p, false);
+    }
+}
+
+void tile_pack_part(sched *s, frame *f, const tile_sum *t)
+{
+    for (uint32_t i = 0; i < t->n_panels; i++) {
+        if (t->panels[i].here)
+            emit_panel(s, f, t, &t->panels[i], false);
     }
 }

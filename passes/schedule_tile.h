@@ -37,6 +37,7 @@ enum { TILE_MAX_ROW_AXES = 4, TILE_MAX_PANELS = 16 };
 typedef struct panel {
     const value *v;
     bool in_place; /* it lies so that it is read where it is; nothing of what follows is there */
+    bool here;     /* made by tile_pack where it stands */
     const kbuf *buf;
     const ix *const *axes; /* of buf in order; the column's place: see at_block */
     uint32_t n_axes;       /* buf->rank - 1: the columns of a block come last */
@@ -108,6 +109,8 @@ const kbuf *tile_buf(sched *s, kbuf_role role, int64_t rows, int64_t cols, uint3
 /* Makes the panels. What f binds is no axis of theirs. role: of panels that are made here: KB_TEMP,
  * or KB_LOCAL inside a parallel loop. */
 void tile_pack(sched *s, frame *f, tile_sum *t, kbuf_role role);
+/* Makes those of them that tile_pack made where it stood, but only the part that f binds. */
+void tile_pack_part(sched *s, frame *f, const tile_sum *t);
 
 /* Row numbers first, first + 1 ... into registers, none above end - 1; with several row axes they
  * count all of them, the last one fastest. Fills at->row. */
