@@ -211,7 +211,8 @@ static void clear_scores(sched *s, const split_online *t)
 typedef struct adding {
     split_online *t;
     const stream_part *x;
-    bool clear;
+    const kexpr *w[SPLIT_MAX_ROWS]; /* weights of the key at hand */
+    bool some;                      /* none of them is 0 */
 } adding;
 
 static void add_element(sched *s, frame *f, void *ctx)
@@ -227,23 +228,47 @@ static void add_element(sched *s, frame *f, void *ctx)
         at[i + 3] = bound_value(f, a->x->own[i]);
     for (int64_t i = 0; i < t->tile; i++) {
         at[2] = t->to[i];
-        const kexpr *e = kx_load(s->k, a->x->acc, at);
-        e = k2(s, OP_add, e, k2(s, OP_weigh, weight_at(s, f, t, i), sx(s, &r.f[i], a->x->x)));
-        ks_store(s->k, s->at, a->x->acc, at, e);
+        const kexpr *e = k2(s, a->some ? OP_mul : OP_weigh, a->w[i], sx(s, &r.f[i], a->x->x));
+        ks_store(s->k, s->at, a->x->acc, at, k2(s, OP_add, kx_load(s->k, a->x->acc, at), e));
     }
     close_frames(s, &r);
+}
+
+static void add_row(sched *s, frame *f, adding *a, bool some)
+{
+    const value *x = a->x->x;
+    nest n = {.ix = a->x->own, .n = a->x->n_own, .body = add_element, .ctx = a};
+    n.body_of = s->plan[history_of(x)->id].stored ? NULL : x;
+    a->some = some;
+    run_nest(s, f, &n);
+}
+
+/* A weight of 0 is asked for once, not for each element. */
+static void add_key(sched *s, frame *f, void *ctx)
+{
+    adding *a = ctx;
+    const kexpr *some = NULL;
+    for (int64_t i = 0; i < a->t->tile; i++) {
+        a->w[i] = hold(s, weight_at(s, f, a->t, i), "w");
+        some = k_and(s, some, k2(s, OP_ne, a->w[i], zero(s)));
+    }
+    if (!a->x->n_own) {
+        add_row(s, f, a, false);
+        return;
+    }
+    scope o;
+    kstmt *st = open_if(s, some, &o);
+    add_row(s, f, a, true);
+    scope_close(s, o);
+    o = scope_open(s, &st->other);
+    add_row(s, f, a, false);
+    scope_close(s, o);
 }
 
 static void add_keys(sched *s, frame *f, void *ctx)
 {
     const adding *a = ctx;
-    nest n = over_keys(s, a->t, add_element, ctx, a->x->x);
-    const ix **order = ARENA_ARRAY(s->scratch, const ix *, a->x->n_own + 1);
-    order[0] = a->t->key;
-    for (uint32_t i = 0; i < a->x->n_own; i++)
-        order[i + 1] = a->x->own[i];
-    n.ix = order;
-    n.n = a->x->n_own + 1;
+    nest n = over_keys(s, a->t, add_key, ctx, a->x->x);
     run_nest(s, f, &n);
 }
 
