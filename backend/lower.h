@@ -76,6 +76,11 @@ typedef struct low {
     ptr_map affine;     /* body: kexpr -> low_affine, in lanes */
     VEC(low_memo) undo;
     low_lanes lanes;
+    struct { /* the loop around that says `ahead`; see lower_ahead.c */
+        const kstmt *loop;
+        VEC(const kexpr *) seen; /* loads of the chunk at hand */
+        bool far;                /* addresses may lie outside of the buffer */
+    } ahead;
     ptr_map guarded; /* kexpr -> whether it must not be computed in vain */
     LLVMMetadataRef
         ro_scope; /* alias scope of what no kernel writes; families cannot be arguments */
@@ -149,7 +154,11 @@ void low_lanes_if(low *c, const kstmt *s);
 void low_lanes_check(low *c, const kstmt *s);
 LLVMValueRef low_lanes_load(low *c, const kexpr *e);
 /* Lane 0's element and how many there are between lanes; false: the lanes do not lie so. */
-bool low_lanes_place(low *c, const kstmt *store, LLVMValueRef *p, LLVMValueRef *step);
+bool low_lanes_place(low *c, const kbuf *b, const kexpr *const *index, LLVMValueRef *p,
+                     LLVMValueRef *step);
+
+/* lower_ahead.c: asks for what the load e of a vector loop reads some iterations on. */
+void low_fetch(low *c, const kexpr *e);
 
 /* lower_transpose.c: stores from statement `first` on that are done as one; how many, or 0. */
 size_t low_lanes_transposed(low *c, const kblock *b, size_t first);

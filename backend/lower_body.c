@@ -64,9 +64,13 @@ static void lower_for(low *c, const kstmt *s)
     bool vector = s->loop == KL_VECTOR && c->lanes.n == 1;
     if (vector && low_vector(c, s, lo, hi))
         return;
+    const kstmt *outer = c->ahead.loop;
+    if (s->ahead && c->lanes.n == 1)
+        c->ahead.loop = s;
     l_loop loop = l_for(l, lo, hi, s->step, s->down, s->var->name);
     c->var[s->var->id] = (low_var){loop.i, false, NULL};
     low_block(c, &s->body);
+    c->ahead.loop = outer;
     l_end_for(l, &loop, vector);
 }
 
@@ -229,6 +233,7 @@ void low_enter(low *c, const kblock *block, LLVMValueRef dim_struct)
     c->memo = (ptr_map){.a = c->a};
     c->affine = (ptr_map){.a = c->a};
     memset(&c->undo, 0, sizeof c->undo);
+    memset(&c->ahead, 0, sizeof c->ahead);
     c->lanes = (low_lanes){.n = 1};
     low_load_symbols(c, dim_struct);
     for (size_t i = 0; i < c->dims.n; i++)

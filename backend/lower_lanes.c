@@ -87,10 +87,11 @@ static LLVMValueRef scaled(const lb *l, LLVMValueRef x, LLVMValueRef stride)
     return stride ? l_bin(l, LLVMMul, x, stride) : x;
 }
 
-/* Where lanes are off the address means nothing, so it is not said to be inside of anything. */
+/* Where lanes are off the address means nothing, so it is not said to be inside of anything; nor is
+ * one that is asked for ahead. */
 static LLVMValueRef at(low *c, LLVMTypeRef ty, LLVMValueRef base, LLVMValueRef index)
 {
-    if (!c->lanes.mask)
+    if (!c->lanes.mask && !c->ahead.far)
         return l_gep(c->l, ty, base, index);
     return LLVMBuildGEP2(c->l->b, ty, base, &index, 1, "");
 }
@@ -177,6 +178,7 @@ LLVMValueRef low_lanes_load(low *c, const kexpr *e)
     if (!w.step && l_lanes(w.p) == 1) {
         v = load_one(c, b, ty, w.p, align);
     } else if (is_int(w.step, 1)) {
+        low_fetch(c, e);
         v = mask ? l_masked_load(l, wide, w.p, mask, align) : l_load(l, wide, w.p, align);
         low_tag(c, b, v, false);
     } else if (is_int(w.step, -1) && !mask) {
@@ -191,9 +193,10 @@ LLVMValueRef low_lanes_load(low *c, const kexpr *e)
 /* ---- Statements
  * ---------------------------------------------------------------------------------- */
 
-bool low_lanes_place(low *c, const kstmt *store, LLVMValueRef *p, LLVMValueRef *step)
+bool low_lanes_place(low *c, const kbuf *b, const kexpr *const *index, LLVMValueRef *p,
+                     LLVMValueRef *step)
 {
-    lane_place w = place_of(c, store->buf, store->index);
+    lane_place w = place_of(c, b, index);
     *p = w.p;
     *step = w.step;
     return w.step && l_lanes(w.p) == 1;

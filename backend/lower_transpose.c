@@ -80,7 +80,7 @@ size_t low_lanes_transposed(low *c, const kblock *b, size_t first)
             return 0;
     }
     LLVMValueRef p, step;
-    if (!low_lanes_place(c, s, &p, &step))
+    if (!low_lanes_place(c, s->buf, s->index, &p, &step))
         return 0;
     LLVMValueRef *v = ARENA_ARRAY(c->a, LLVMValueRef, n);
     for (unsigned i = 0; i < n; i++) {

@@ -30,6 +30,7 @@ static void chunk(const chunks *h, LLVMValueRef t, unsigned lanes, LLVMValueRef 
     c->lanes.n = lanes;
     c->lanes.mask = c->lanes.tail = mask;
     c->lanes.maybe_none = false;
+    c->ahead.seen.n = 0;
     low_sums_turn(c->lanes.sums, turn);
     c->var[h->s->var->id] = (low_var){first, false, lanes > 1 ? step : NULL};
     low_block(c, &h->s->body);

@@ -265,6 +265,7 @@ typedef struct nest {
     const value *body_of;         /* joins that it computes in place split loops; NULL: none */
     const struct tile_sum *known; /* ... but for those in its panels; NULL: none */
     const kexpr *lo, *hi;         /* of the first loop, where it is one over a part; NULL: all */
+    int64_t ahead;                /* of the first loop (kernel.h) */
     nest_body *body;
     void *ctx;
     const char *note;
@@ -294,6 +295,7 @@ typedef struct norm_row {
 norm_row sx_norm(sched *s, frame *f, const value *v, op_id op, const value *from, bool zeros);
 
 /* --- online ops --- */
+enum { ONLINE_AHEAD = 16 };                  /* keys: some 4 kB of rows of 64 */
 void emit_online(sched *s, const value *v);  /* all its parts */
 void place_online(sched *s, const value *v); /* its row of weights; parts have their buffers */
 /* The same for few rows and many keys, cut into parts; where code for other sizes goes. few: 0

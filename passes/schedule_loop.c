@@ -161,6 +161,7 @@ static void one_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, bo
     const kexpr *lo = b.lo ? b.lo : kx_int(s->k, 0);
     const kexpr *hi = b.hi ? b.hi : kx_dim(s->k, i->extent);
     kstmt *loop = ks_for(s->k, s->at, v, lo, hi, KL_SEQ);
+    loop->ahead = at == 0 ? w->n->ahead : 0;
     const binding *env = f->env;
     scope o = scope_open(s, &loop->body);
     bind(s, f, i, kx_var(s->k, v));
@@ -187,6 +188,7 @@ static void part_loop(sched *s, frame *f, walk *w, uint32_t at, uint64_t done, b
     const kexpr *lo = b.lo ? k2(s, OP_max, k2(s, OP_sub, b.lo, off), zero) : zero;
     const kexpr *hi = b.hi ? k2(s, OP_min, k2(s, OP_sub, b.hi, off), extent) : extent;
     kstmt *loop = ks_for(s->k, s->at, v, lo, hi, KL_SEQ);
+    loop->ahead = at == 0 ? w->n->ahead : 0;
     const binding *env = f->env;
     const split *splits = s->splits;
     scope o = scope_open(s, &loop->body);

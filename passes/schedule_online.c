@@ -37,7 +37,7 @@ static const value *joins_of(const sched *s, const value *x)
 
 static nest over_bound(sched *s, const value *v, nest_body *body, void *ctx)
 {
-    nest n = {.ix = v->bound, .n = v->n_bound, .body = body, .ctx = ctx};
+    nest n = {.ix = v->bound, .n = v->n_bound, .body = body, .ctx = ctx, .ahead = ONLINE_AHEAD};
     if (v->where)
         split_conjuncts(s->scratch, v->where, &n.where[0]);
     return n;

@@ -61,7 +61,7 @@ static void each_tile(sched *s, frame *f, split_online *t, nest_body *body, void
 
 static nest over_keys(sched *s, const split_online *t, nest_body *body, void *ctx, const value *of)
 {
-    nest n = {.body = body, .ctx = ctx, .lo = t->lo, .hi = t->hi};
+    nest n = {.body = body, .ctx = ctx, .lo = t->lo, .hi = t->hi, .ahead = ONLINE_AHEAD};
     const ix **key = ARENA_ARRAY(s->scratch, const ix *, 1);
     key[0] = t->key;
     n.ix = key;

@@ -95,7 +95,7 @@ struct kexpr {
 };
 
 typedef enum kstmt_kind {
-    KS_FOR,   /* for var in lo .. hi [step s] [down] { body }      hi excluded */
+    KS_FOR,   /* for var in lo .. hi [step s] [ahead n] [down] { body }      hi excluded */
     KS_LET,   /* let var = e */
     KS_VAR,   /* var var = e          a mutable scalar */
     KS_SET,   /* var = e */
@@ -130,6 +130,7 @@ struct kstmt {
     const kexpr *e;       /* LET, VAR, SET, STORE: value; IF, CHECK: condition */
     const kexpr *lo, *hi; /* FOR */
     int64_t step;         /* FOR: 1 unless tiled */
+    int64_t ahead;        /* FOR: so many steps before is asked for what an iteration reads */
     bool down;            /* FOR: from hi-1 down to lo */
     kloop loop;
     const kbuf *buf; /* STORE */

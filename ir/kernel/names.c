@@ -19,9 +19,9 @@ struct kernel_names {
 /* Words that begin statements or stand for values; the scalar operations and types are words too.
  */
 static const char *const reserved[] = {
-    "for",    "let",     "var",   "if",   "else",  "check", "parallel", "vector",
-    "unroll", "prepare", "given", "true", "false", "inf",   "nan",      "buffer",
-    "in",     "step",    "down",  "dims", "and",   "or",    "not",      "overflows"};
+    "for",     "let",   "var",  "if",    "else", "check",     "parallel", "vector", "unroll",
+    "prepare", "given", "true", "false", "inf",  "nan",       "buffer",   "in",     "step",
+    "down",    "dims",  "and",  "or",    "not",  "overflows", "ahead"};
 
 static slot *find(const struct kernel_names *t, const char *name)
 {

@@ -118,6 +118,8 @@ static void put_for(const printer *p, const kstmt *s, int depth)
     put_expr(p, s->hi);
     if (s->step != 1)
         sb_printf(p->out, " step %lld", (long long)s->step);
+    if (s->ahead)
+        sb_printf(p->out, " ahead %lld", (long long)s->ahead);
     sb_puts(p->out, s->down ? " down {" : " {");
     put_note(p, s);
     put_block(p, &s->body, depth + 1);

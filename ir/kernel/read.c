@@ -224,12 +224,14 @@ static void read_for(reader *r, kblock *in, kloop loop)
         if (!r->failed && step == 0)
             reader_error(r, "the step must be positive");
     }
+    uint32_t ahead = reader_take_word(r, "ahead") ? read_count(r, "a number of steps") : 0;
     bool down = reader_take_word(r, "down");
     if (r->failed)
         return;
     kvar *v = read_new_var(r, DT_I64, name, false);
     kstmt *s = ks_for(r->k, in, v, lo, hi, loop);
     s->step = step;
+    s->ahead = ahead;
     s->down = down;
     reader_expect(r, '{');
     s->note = r->t.note;
