@@ -298,8 +298,8 @@ norm_row sx_norm(sched *s, frame *f, const value *v, op_id op, const value *from
 enum { ONLINE_AHEAD = 16 };                  /* keys: some 4 kB of rows of 64 */
 void emit_online(sched *s, const value *v);  /* all its parts */
 void place_online(sched *s, const value *v); /* its row of weights; parts have their buffers */
-/* The same for few rows and many keys, cut into parts; where code for other sizes goes. few: 0
- * where it is sure not to be used, so that it needs no memory, else 1. */
+/* The same for few rows and many keys, cut into parts; where code for other sizes goes, NULL where
+ * there are none. few: 0 where it is sure not to be used, so that it needs no memory, else 1. */
 kblock *emit_online_split(sched *s, const value *v, const value *const *parts, size_t n,
                           const dim *few);
 /* One parallel loop over all of those indices, outside recurrences; false: there is none. */

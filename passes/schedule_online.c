@@ -198,7 +198,12 @@ void emit_online(sched *s, const value *v)
         return;
     frame f = new_frame(s, s->steps);
     scope at = scope_open(s, here);
-    scope rest = scope_open(s, emit_online_split(s, v, o->parts.v, o->parts.n, few)), inside;
+    kblock *alone = emit_online_split(s, v, o->parts.v, o->parts.n, few);
+    if (!alone) {
+        scope_close(s, at);
+        return;
+    }
+    scope rest = scope_open(s, alone), inside;
     form(s, RULE_schedule_online_rows);
     bool flat = open_rows(s, &f, v->ix, v->n_ix, note_of(s, v), &inside);
     nest rows = {.ix = v->ix, .n = v->n_ix, .body = row_body, .ctx = o, .note = note_of(s, v)};

@@ -5,7 +5,7 @@
  * depends on nothing but the number of keys. What this cannot do is left to schedule_online.c. */
 #include "passes/schedule_online_split.h"
 
-enum { MANY_KEYS = 64, FEW_ROWS = 64, FEW_OUTERS = 1024, SEARCH = 128 };
+enum { MANY_KEYS = 64, FEW_ROWS = 64, FEW_OUTERS = 1024, FEW_ALONE = 64, SEARCH = 128 };
 
 const kexpr *split_loop(sched *s, const char *name, const kexpr *hi, kloop kind, scope *o)
 {
@@ -112,6 +112,7 @@ static void share_rows(sched *s, split_online *t)
     keep_sums(t);
     int64_t tiles = (sure + SPLIT_MAX_ROWS - 1) / SPLIT_MAX_ROWS; /* as even as can be */
     t->tile = (sure + tiles - 1) / tiles;
+    t->limit = t->tile > 1 ? FEW_OUTERS : FEW_ALONE; /* alone, they are cut for threads only */
     t->one_tile = t->n_rows && dim_is_const(t->n_rows, &extent) && extent == t->tile;
 }
 
@@ -135,7 +136,7 @@ static bool plan_split(sched *s, split_online *t)
     t->n_cuts = dim_floordiv(d, up, dim_const(d, SPLIT_KEYS));
     return t->n_outers && t->n_rows && t->n_cuts &&
            !(dim_is_const(t->n_rows, &n) && n >= FEW_ROWS) &&
-           !(dim_is_const(t->n_outers, &n) && n >= FEW_OUTERS);
+           !(dim_is_const(t->n_outers, &n) && n >= t->limit);
 }
 
 /* x where it is below n, else 0: sizes that are not met here need no memory. */
@@ -149,7 +150,7 @@ static void make_buffers(sched *s, split_online *t, const dim *few)
 {
     dims *d = s->g->dims;
     store_type st = temp_store(s, s->k->real);
-    const dim *tile = dim_const(d, t->tile), *outers = if_below(d, t->n_outers, FEW_OUTERS);
+    const dim *tile = dim_const(d, t->tile), *outers = if_below(d, t->n_outers, t->limit);
     outers = dim_mul(d, outers, few);
     const dim *tiles = dim_floordiv(d, dim_add(d, t->n_rows, dim_const(d, t->tile - 1)), tile);
     const dim *rows = dim_mul(d, if_below(d, tiles, FEW_ROWS / t->tile + 1), tile);
@@ -227,17 +228,19 @@ kblock *emit_online_split(sched *s, const value *v, const value *const *parts, s
 {
     split_online *t = ARENA_NEW(s->scratch, split_online);
     *t = (split_online){.v = v, .parts = parts, .n_parts = n};
+    int64_t keys;
     if (!plan_split(s, t))
         return s->at;
-    const kexpr *cond = k2(s, OP_le, kx_int(s->k, MANY_KEYS), kx_dim(s->k, t->key->extent));
-    cond = k_and(s, cond, below(s, t->n_rows, FEW_ROWS));
-    kstmt *st = ks_if(s->k, s->at, k_and(s, cond, below(s, t->n_outers, FEW_OUTERS)));
-    scope o = scope_open(s, &st->body);
+    const kexpr *cond = k_and(s, below(s, t->n_rows, FEW_ROWS), below(s, t->n_outers, t->limit));
+    if (!dim_is_const(t->key->extent, &keys))
+        cond = k_and(s, k2(s, OP_le, kx_int(s->k, MANY_KEYS), kx_dim(s->k, t->key->extent)), cond);
+    kstmt *st = cond ? ks_if(s->k, s->at, cond) : NULL;
+    scope o = scope_open(s, st ? &st->body : s->at);
     form(s, RULE_schedule_online_split);
     if (t->tile > 1)
         form(s, RULE_schedule_online_shared);
     make_buffers(s, t, few);
     all_parts(s, t);
     scope_close(s, o);
-    return &st->other;
+    return st ? &st->other : NULL;
 }

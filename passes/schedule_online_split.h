@@ -34,6 +34,7 @@ typedef struct split_online {
     uint32_t n_sums;
     const dim *n_outers, *n_rows, *n_cuts; /* n_rows: of each outer */
     int64_t tile;                          /* rows at a time */
+    int64_t limit;                         /* fewer outer ones than that */
     bool one_tile;                         /* there are no more */
     const kbuf *w;                         /* local [rows, keys of a part]: scores, then weights */
     const kbuf *most, *total;              /* [outer, rows, parts] */
