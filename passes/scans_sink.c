@@ -17,14 +17,16 @@ typedef struct sink {
     value_list sums;    /* contractions that join it */
 } sink;
 
-/* The read of `all` that v, a contraction, multiplies with something that lacks one of its indices:
- * a matrix and a vector. */
+/* The read of `all` that v, a contraction, multiplies with something of the step that lacks one of
+ * its indices: a matrix and a vector. Weights, which are the same at all steps, have the state for
+ * their vector: outside they are multiplied with all steps at once. */
 static value *matrix_operand(const value *v, const value *all)
 {
     for (uint32_t k = 0; v->op == OP_contract && k < 2; k++) {
         value *read = v->args[k];
         const value *other = v->args[1 - k];
-        if (read->op != OP_read || read->args[0] != all)
+        if (read->op != OP_read || read->args[0] != all ||
+            !value_has_ix(other, all->args[0]->bound[0]))
             continue;
         for (uint32_t i = 0; i < read->n_ix; i++) {
             if (value_has_ix(v, read->ix[i]) && !value_has_ix(other, read->ix[i]))
