@@ -5,8 +5,9 @@
  * status that a check raised. As arguments the buffers can be said not to overlap. NAME.share,
  * which the host calls, takes all that from a frame on the stack of the loop, moves the `local`
  * buffers to those of its thread, and adds the bits to the frame's. With no threads to share with,
- * the loop is run here, in order. Who does what has no influence on what is computed: an iteration
- * begins with nothing in `local` and `reg` buffers, and bits are only added. */
+ * attn.parallel, one for all loops of a module, calls it here, in order. Who does what has no
+ * influence on what is computed: an iteration begins with nothing in `local` and `reg` buffers, and
+ * bits are only added. */
 #include "backend/lower.h"
 
 /* What the body uses of its surroundings. */
@@ -185,38 +186,56 @@ static void build_share(loop *p, low *c)
 /* ---- The loop
  * ------------------------------------------------------------------------------------ */
 
-static LLVMValueRef exec_pointer(low *c, size_t offset)
+static LLVMValueRef of_exec(const lb *l, LLVMValueRef exec, LLVMTypeRef ty, size_t offset)
 {
-    lb *l = c->l;
-    return l_load(l, l->ptr, l_gep(l, l->i8, c->exec, l_i64(l, (int64_t)offset)), 8);
+    unsigned align = ty == l->ptr ? 8 : 4;
+    return l_load(l, ty, l_gep(l, l->i8, exec, l_i64(l, (int64_t)offset)), align);
 }
 
-static void hand_out(loop *p, low *c, LLVMValueRef frame, LLVMValueRef count)
+static LLVMTypeRef body_type(const lb *l)
 {
-    lb *l = c->l;
-    for (unsigned i = 0; i < p->n; i++)
-        LLVMBuildStore(l->b, p->v[i], field(p, l, frame, i));
-    LLVMBuildStore(l->b, c->locals, field(p, l, frame, p->n));
-    LLVMBuildStore(l->b, l_i32(l, 0), field(p, l, frame, p->n + 1));
+    LLVMTypeRef types[] = {l->ptr, l->i64, l->i64};
+    return LLVMFunctionType(l->none, types, 3, 0);
+}
+
+/* attn.parallel(exec, n, share, frame): by the host's threads if there are several, else here. */
+static void build_spread(const lb *l, LLVMValueRef fn)
+{
+    LLVMValueRef exec = LLVMGetParam(fn, 0), n = LLVMGetParam(fn, 1);
+    LLVMValueRef share = LLVMGetParam(fn, 2), frame = LLVMGetParam(fn, 3);
+    LLVMBasicBlockRef ask = l_block(l, "ask"), give = l_block(l, "give"), here = l_block(l, "here");
+    LLVMValueRef one = l_icmp(l, LLVMIntSLT, n, l_i64(l, 2));
+    l_cond(l, l_bin(l, LLVMOr, LLVMBuildIsNull(l->b, exec, ""), one), here, ask);
+    l_at(l, ask);
+    LLVMValueRef threads = of_exec(l, exec, l->i32, offsetof(attn_exec, threads));
+    l_cond(l, l_icmp(l, LLVMIntSGT, threads, l_i32(l, 1)), give, here);
+    l_at(l, give);
     LLVMTypeRef types[] = {l->ptr, l->i64, l->ptr, l->ptr};
-    LLVMValueRef args[] = {exec_pointer(c, offsetof(attn_exec, ctx)), count, p->share, frame};
-    LLVMValueRef fn = exec_pointer(c, offsetof(attn_exec, parallel_for));
-    LLVMBuildCall2(l->b, LLVMFunctionType(l->none, types, 4, 0), fn, args, 4, "");
+    LLVMValueRef args[] = {of_exec(l, exec, l->ptr, offsetof(attn_exec, ctx)), n, share, frame};
+    LLVMValueRef fork = of_exec(l, exec, l->ptr, offsetof(attn_exec, parallel_for));
+    LLVMBuildCall2(l->b, LLVMFunctionType(l->none, types, 4, 0), fork, args, 4, "");
+    LLVMBuildRetVoid(l->b);
+    l_at(l, here);
+    l_loop loop = l_for(l, l_i64(l, 0), n, 1, false, "i");
+    LLVMValueRef of_body[] = {frame, loop.i, l_i64(l, 0)};
+    LLVMBuildCall2(l->b, body_type(l), share, of_body, 3, "");
+    l_end_for(l, &loop, false);
+    LLVMBuildRetVoid(l->b);
 }
 
-static void run_here(loop *p, low *c, LLVMValueRef frame, LLVMValueRef count)
+static LLVMValueRef spread(const lb *l)
 {
-    lb *l = c->l;
-    LLVMValueRef bits = field(p, l, frame, p->n + 1);
-    LLVMBuildStore(l->b, l_i32(l, 0), bits);
-    LLVMValueRef *args = ARENA_ARRAY(c->a, LLVMValueRef, p->n + 1);
-    for (unsigned i = 0; i < p->n; i++)
-        args[i] = p->v[i];
-    l_loop loop = l_for(l, l_i64(l, 0), count, 1, false, p->s->var->name);
-    args[p->n] = loop.i;
-    LLVMValueRef more = l_call(l, p->body, args, p->n + 1);
-    LLVMBuildStore(l->b, l_bin(l, LLVMOr, LLVMBuildLoad2(l->b, l->i32, bits, ""), more), bits);
-    l_end_for(l, &loop, false);
+    static const char name[] = "attn.parallel";
+    LLVMValueRef fn = LLVMGetNamedFunction(l->mod, name);
+    if (fn)
+        return fn;
+    LLVMBasicBlockRef back = l_here(l);
+    LLVMTypeRef types[] = {l->ptr, l->i64, l->ptr, l->ptr};
+    fn = l_function(l, name, l->none, types, 4, LLVMInternalLinkage);
+    l_attr(l, fn, LLVMAttributeFunctionIndex, "noinline");
+    build_spread(l, fn);
+    l_at(l, back);
+    return fn;
 }
 
 static void take_bits(const loop *p, low *c, LLVMValueRef frame)
@@ -242,21 +261,12 @@ void low_parallel(low *c, const kstmt *s, LLVMValueRef lo, LLVMValueRef hi)
     p.types[p.n + 1] = l->i32;
     p.frame = LLVMStructTypeInContext(l->cx, p.types, p.n + 2, 0);
     build_share(&p, c);
-    LLVMValueRef count = l_count(l, lo, hi, s->step), frame = l_alloca(l, p.frame, "frame");
-
-    LLVMBasicBlockRef ask = l_block(l, "ask"), share = l_block(l, "share");
-    LLVMBasicBlockRef here = l_block(l, "here"), end = l_block(l, "done");
-    LLVMValueRef one = l_icmp(l, LLVMIntSLT, count, l_i64(l, 2));
-    l_cond(l, l_bin(l, LLVMOr, LLVMBuildIsNull(l->b, c->exec, ""), one), here, ask);
-    l_at(l, ask);
-    LLVMValueRef threads = l_load(l, l->i32, c->exec, 4);
-    l_cond(l, l_icmp(l, LLVMIntSGT, threads, l_i32(l, 1)), share, here);
-    l_at(l, share);
-    hand_out(&p, c, frame, count);
-    l_br(l, end);
-    l_at(l, here);
-    run_here(&p, c, frame, count);
-    l_br(l, end);
-    l_at(l, end);
+    LLVMValueRef frame = l_alloca(l, p.frame, "frame");
+    for (unsigned i = 0; i < p.n; i++)
+        LLVMBuildStore(l->b, p.v[i], field(&p, l, frame, i));
+    LLVMBuildStore(l->b, c->locals, field(&p, l, frame, p.n));
+    LLVMBuildStore(l->b, l_i32(l, 0), field(&p, l, frame, p.n + 1));
+    LLVMValueRef args[] = {c->exec, l_count(l, lo, hi, s->step), p.share, frame};
+    l_call(l, spread(l), args, 4);
     take_bits(&p, c, frame);
 }
