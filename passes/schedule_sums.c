@@ -255,6 +255,7 @@ typedef struct sums {
     const kbuf **to; /* by term: the tile at hand */
     int64_t n_cols;
     const kexpr *lo, *hi; /* of the rows */
+    int64_t n_rows;       /* hi - lo, if that is known; -1 */
     const kexpr *block;
     bool alone;    /* on one thread */
     bool prepares; /* in `prepare`, which has no memory for each thread */
@@ -265,10 +266,10 @@ typedef struct sums {
 static void bind_row(sched *s, frame *f, const struct tiling *t, const kexpr *row)
 {
     for (uint32_t i = t->n_rows; i-- > 0;) {
-        const kexpr *extent = kx_dim(s->k, t->rows[i]->extent);
-        bind(s, f, t->rows[i], i ? hold(s, k2(s, OP_imod, row, extent), t->rows[i]->name) : row);
+        const kexpr *rest = row;
         if (i)
-            row = hold(s, k2(s, OP_idiv, row, extent), t->rows[i - 1]->name);
+            row = tile_split(s, &rest, t->rows[i], t->rows[i - 1]->name);
+        bind(s, f, t->rows[i], rest);
     }
 }
 
@@ -281,22 +282,22 @@ static void put_column(sched *s, frame *f, const sums *w, const kexpr *r, const 
     store_at(s, f, w->v, is_term ? sx(s, f, w->v) : sx_compute(s, f, w->v));
 }
 
-/* What is stored of one tile, rows from `first` on. */
-static void put_tile(sched *s, const frame *outer, const sums *w, const kexpr *first, int64_t n)
+/* What is stored of one tile, `rows` rows from `first` on. */
+static void put_tile(sched *s, const frame *outer, const sums *w, const kexpr *first,
+                     const kexpr *rows)
 {
     frame f = new_frame(s, outer->env);
     kvar *r = kernel_var(s->k, "r", DT_I64, false), *c = kernel_var(s->k, "c", DT_I64, false);
-    const kexpr *rows = kx_int(s->k, n);
-    if (n > 1)
-        rows = hold(s, k2(s, OP_min, rows, k2(s, OP_sub, w->hi, first)), "rows");
     kstmt *loop = ks_for(s->k, s->at, r, kx_int(s->k, 0), rows, KL_SEQ);
     scope o = scope_open(s, &loop->body), in;
     bind_row(s, &f, w->t, hold(s, k2(s, OP_add, first, kx_var(s->k, r)), "row"));
-    const kexpr *cols = kx_int(s->k, w->n_cols);
-    const kexpr *start = hold(s, k2(s, OP_mul, w->block, cols), "first");
-    const kexpr *left = k2(s, OP_sub, kx_dim(s->k, w->t->col->extent), start);
-    kstmt *inner =
-        ks_for(s->k, s->at, c, kx_int(s->k, 0), hold(s, k2(s, OP_min, left, cols), "n"), KL_SEQ);
+    const kexpr *n = kx_int(s->k, w->n_cols);
+    const kexpr *start = hold(s, k2(s, OP_mul, w->block, n), "first");
+    if (known(w->t->col) < 0 || known(w->t->col) % w->n_cols) {
+        const kexpr *left = k2(s, OP_sub, kx_dim(s->k, w->t->col->extent), start);
+        n = hold(s, k2(s, OP_min, left, n), "n");
+    }
+    kstmt *inner = ks_for(s->k, s->at, c, kx_int(s->k, 0), n, KL_SEQ);
     in = scope_open(s, &inner->body);
     bind(s, &f, w->t->col, k2(s, OP_add, start, kx_var(s->k, c)));
     put_column(s, &f, w, kx_var(s->k, r), kx_var(s->k, c));
@@ -304,27 +305,14 @@ static void put_tile(sched *s, const frame *outer, const sums *w, const kexpr *f
     scope_close(s, o);
 }
 
-static void one_tile(sched *s, frame *f, sums *w, const kexpr *first, int64_t n)
+/* The sums of n rows. */
+static void sum_tile(sched *s, frame *f, const sums *w, const kexpr *first, int64_t n)
 {
     for (uint32_t i = 0; i < w->t->n_terms; i++) {
-        tile_at at = {.n_rows = n, .block = w->block};
-        at.to = w->to[i] = w->prepares ? tile_buf(s, KB_REG, n, w->n_cols, i + 1)
-                                       : tile_buf(s, KB_LOCAL, n, w->n_cols, i);
+        tile_at at = {.n_rows = n, .block = w->block, .to = w->to[i]};
         tile_rows(s, f, &w->sum[i], &at, first, w->hi);
         tile_run(s, f, &w->sum[i], &at);
     }
-    put_tile(s, f, w, first, n);
-}
-
-/* Tiles of n rows over lo .. hi. */
-static void row_tiles(sched *s, frame *f, sums *w, const kexpr *lo, const kexpr *hi, int64_t n)
-{
-    kvar *i = kernel_var(s->k, "row", DT_I64, false);
-    kstmt *loop = ks_for(s->k, s->at, i, lo, hi, KL_SEQ);
-    loop->step = n;
-    scope o = scope_open(s, &loop->body);
-    one_tile(s, f, w, kx_var(s->k, i), n);
-    scope_close(s, o);
 }
 
 static int64_t rows_known(const struct tiling *t)
@@ -338,27 +326,55 @@ static int64_t rows_known(const struct tiling *t)
     return n;
 }
 
-/* The rows lo .. hi of one block of columns: by tiles, or where there is but one row by itself. */
-static void block_rows(sched *s, frame *f, sums *w, const kexpr *lo, const kexpr *hi)
+/* How many rows the tiles have that come behind whole ones of n: what is left of a known number,
+ * or every second number, so that an odd one has a row to spare. 0 ends the list. */
+static void rest_rows(int64_t n, int64_t total, int64_t *rest)
 {
-    int64_t total = rows_known(w->t);
-    int64_t n = tile_best_rows(s, w->n_cols, total);
-    scope o;
-    if (total == 1) {
-        one_tile(s, f, w, kx_int(s->k, 0), 1);
-        return;
-    }
     if (total >= 0) {
-        row_tiles(s, f, w, lo, hi, n);
+        if (total % n)
+            *rest++ = total % n;
+    } else {
+        for (int64_t r = n - 2; r > 0; r -= 2)
+            *rest++ = r;
+    }
+    *rest = 0;
+}
+
+/* Tiles of n rows, or of the next smaller number that is enough. */
+static void sum_rows(sched *s, frame *f, const sums *w, const kexpr *first, const kexpr *rows,
+                     int64_t n, const int64_t *rest)
+{
+    scope o;
+    if (!*rest) {
+        sum_tile(s, f, w, first, n);
         return;
     }
-    const kexpr *single = k2(s, OP_eq, k2(s, OP_sub, w->hi, w->lo), kx_int(s->k, 1));
-    kstmt *st = ks_if(s->k, s->at, single);
+    kstmt *st = ks_if(s->k, s->at, k2(s, OP_lt, kx_int(s->k, *rest), rows));
     o = scope_open(s, &st->body);
-    one_tile(s, f, w, w->lo, 1);
+    sum_tile(s, f, w, first, n);
     scope_close(s, o);
     o = scope_open(s, &st->other);
-    row_tiles(s, f, w, lo, hi, n);
+    sum_rows(s, f, w, first, rows, *rest, rest + 1);
+    scope_close(s, o);
+}
+
+/* The rows lo .. hi of one block of columns. */
+static void block_rows(sched *s, frame *f, const sums *w, const kexpr *lo, const kexpr *hi)
+{
+    int64_t n = tile_best_rows(s, w->n_cols, rows_known(w->t)), rest[TILE_MAX_ROWS];
+    for (uint32_t i = 0; i < w->t->n_terms; i++)
+        w->to[i] = w->prepares ? tile_buf(s, KB_REG, n, w->n_cols, i + 1)
+                               : tile_buf(s, KB_LOCAL, n, w->n_cols, i);
+    rest_rows(n, w->n_rows, rest);
+    kvar *i = kernel_var(s->k, "row", DT_I64, false);
+    kstmt *loop = ks_for(s->k, s->at, i, lo, hi, KL_SEQ);
+    loop->step = n;
+    scope o = scope_open(s, &loop->body);
+    const kexpr *first = kx_var(s->k, i), *rows = kx_int(s->k, n);
+    if (w->n_rows < 0 || *rest)
+        rows = hold(s, k2(s, OP_min, rows, k2(s, OP_sub, w->hi, first)), "rows");
+    sum_rows(s, f, w, first, rows, n, rest);
+    put_tile(s, f, w, first, rows);
     scope_close(s, o);
 }
 
@@ -372,10 +388,10 @@ typedef struct parts {
 static void bind_outer(sched *s, frame *f, const struct tiling *t, const kexpr *at)
 {
     for (uint32_t i = t->n_outer; i-- > 0;) {
-        const kexpr *extent = kx_dim(s->k, t->outer[i]->extent);
-        bind(s, f, t->outer[i], hold(s, i ? k2(s, OP_imod, at, extent) : at, t->outer[i]->name));
+        const kexpr *rest = at;
         if (i)
-            at = hold(s, k2(s, OP_idiv, at, extent), t->outer[i - 1]->name);
+            at = tile_split(s, &rest, t->outer[i], t->outer[i - 1]->name);
+        bind(s, f, t->outer[i], rest);
     }
 }
 
@@ -427,6 +443,7 @@ static void all_tiles(sched *s, frame *f, void *ctx)
     parts p = {.n = tile_best_rows(s, w->n_cols, rows) * ROW_TILES};
     if (t->n_rows == 1)
         nest_bounds(s, f, t->rows[0], &s->plan[w->v->id].need, &lo, &hi);
+    w->n_rows = lo || hi ? -1 : rows;
     w->lo = lo ? hold(s, lo, "lo") : kx_int(s->k, 0);
     w->hi = hold(s, hi ? hi : product(s, t->rows, t->n_rows), "hi");
     const kexpr *n = kx_dim(s->k, tile_blocks(s, &w->sum[0]));

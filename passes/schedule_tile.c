@@ -2,7 +2,7 @@
  * schedule_tile.h. */
 #include "passes/schedule_tile.h"
 
-enum { MAX_PARTS = 64, MAX_ROWS = 14 };
+enum { MAX_PARTS = 64 };
 
 /* --- shapes --- */
 
@@ -25,7 +25,7 @@ int64_t tile_best_rows(const sched *s, int64_t n_cols, int64_t rows)
 {
     int64_t vectors = n_cols / tile_lanes(s);
     int64_t n = (s->shape.vector_regs - 1 - vectors) / vectors;
-    n = n < 1 ? 1 : n > MAX_ROWS ? MAX_ROWS : n;
+    n = n < 1 ? 1 : n > TILE_MAX_ROWS ? TILE_MAX_ROWS : n;
     if (rows > 0) {
         int64_t tiles = (rows + n - 1) / n;
         n = (rows + tiles - 1) / tiles;
@@ -209,6 +209,14 @@ static kvar *vector(sched *s, int64_t n, scope *o)
     return c;
 }
 
+const kexpr *tile_split(sched *s, const kexpr **number, const ix *axis, const char *name)
+{
+    const kexpr *extent = kx_dim(s->k, axis->extent);
+    const kexpr *q = hold(s, k2(s, OP_idiv, *number, extent), name);
+    *number = hold(s, k2(s, OP_sub, *number, k2(s, OP_mul, q, extent)), axis->name);
+    return q;
+}
+
 void tile_rows(sched *s, frame *f, const tile_sum *t, tile_at *at, const kexpr *first,
                const kexpr *end)
 {
@@ -223,10 +231,10 @@ void tile_rows(sched *s, frame *f, const tile_sum *t, tile_at *at, const kexpr *
     const kexpr *r = kx_var(s->k, unroll(s, at->n_rows, &o));
     const kexpr *x = hold(s, k2(s, OP_min, k2(s, OP_add, first, r), last), "row");
     for (uint32_t i = t->n_rows; i-- > 0;) {
-        const kexpr *extent = kx_dim(s->k, t->rows[i]->extent);
-        ks_store(s->k, s->at, at->row[i], &r, i ? k2(s, OP_imod, x, extent) : x);
+        const kexpr *rest = x;
         if (i)
-            x = hold(s, k2(s, OP_idiv, x, extent), "row");
+            x = tile_split(s, &rest, t->rows[i], t->rows[i - 1]->name);
+        ks_store(s->k, s->at, at->row[i], &r, rest);
     }
     scope_close(s, o);
 }

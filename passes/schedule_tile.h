@@ -8,7 +8,8 @@
  * The element is any expression over rows, columns, k and what the frame binds. What depends on
  * the column lies in panels: buf[..., block, k..., c], the columns of a block of `cols` contiguous
  * and padded with zeros, so that the inner loops always run over whole blocks. Rows behind the last
- * are the last one once more: what they give is not stored. So neither needs code for remainders.
+ * are the last one once more: what they give is not stored. So neither needs code for remainders;
+ * whoever wants to spare that work makes tiles of fewer rows.
  *
  * To use it (schedule_sums.c does, for stored values):
  *
@@ -31,7 +32,7 @@
 
 #include "passes/schedule_internal.h"
 
-enum { TILE_MAX_ROW_AXES = 4, TILE_MAX_PANELS = 16 };
+enum { TILE_MAX_ROW_AXES = 4, TILE_MAX_PANELS = 16, TILE_MAX_ROWS = 14 };
 
 /* A value that depends on the column and on no row, in memory by blocks of columns. */
 typedef struct panel {
@@ -112,6 +113,9 @@ void tile_pack(sched *s, frame *f, tile_sum *t, kbuf_role role);
 /* Makes those of them that tile_pack made where it stood, but only the part that f binds. */
 void tile_pack_part(sched *s, frame *f, const tile_sum *t);
 
+/* A number that counts the elements of several axes: what it is along the last of them takes its
+ * place, what it is along the others comes back. */
+const kexpr *tile_split(sched *s, const kexpr **number, const ix *axis, const char *name);
 /* Row numbers first, first + 1 ... into registers, none above end - 1; with several row axes they
  * count all of them, the last one fastest. Fills at->row. */
 void tile_rows(sched *s, frame *f, const tile_sum *t, tile_at *at, const kexpr *first,
