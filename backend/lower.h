@@ -5,9 +5,14 @@
  *   NAME.body(...) -> status           the loops; pointers to buffers are its arguments
  *   NAME.prepare.body(...) -> status   the same of what is made of the params once
  *   NAME.parallel(...) -> statuses     one iteration of a parallel loop, and NAME.share, its
- * attn_body NAME, NAME_workspace, NAME_prepared, NAME_prepare, NAME_info    the C interface and for
- * its step kernel NAME.steps.sizes, NAME.begin.body, NAME.step.body NAME_state, NAME_begin,
- * NAME_step Only the C interface is visible outside. */
+ *                                      attn_body
+ *   NAME, NAME_workspace, NAME_prepared, NAME_prepare, NAME_info    the C interface
+ * and for its step kernel NAME.steps.sizes, NAME.begin.body, NAME.step.body, NAME_state,
+ * NAME_begin, NAME_step. All kernels of a module share
+ *   attn.parallel                      by threads or in order
+ *   attn.tile.TYPE.ROWSxVECTORS        a sum by tiles
+ *   attn.floordiv, attn.floormod, attn.check_pointers, attn.check_overlap
+ * Only the C interface is visible outside. */
 #ifndef ATTNC_BACKEND_LOWER_H
 #define ATTNC_BACKEND_LOWER_H
 
@@ -122,10 +127,14 @@ void low_enter(low *c, const kblock *block, LLVMValueRef dim_struct);
 void low_make_strides(low *c, const kbuf *b);
 void low_make_flags(low *c, const kblock *b); /* for the checks in b */
 void low_block(low *c, const kblock *b);
-void low_statement(low *c, const kstmt *s);
+size_t low_next(low *c, const kblock *b, size_t i); /* one or more statements; what comes next */
 
 /* lower_parallel.c: a parallel loop of a function that has threads (c->exec). */
 void low_parallel(low *c, const kstmt *s, LLVMValueRef lo, LLVMValueRef hi);
+
+/* lower_tile.c: a sum by tiles that begins with statement i of b: how many statements it was. 0:
+ * none begins there, and nothing was built. */
+unsigned low_tile(low *c, const kblock *b, size_t i);
 
 /* lower_if.c */
 void low_if(low *c, const kstmt *s);
@@ -187,6 +196,7 @@ LLVMValueRef low_overflows(low *c, op_id op, LLVMValueRef *x);
 /* lower_mem.c: buffer elements. */
 LLVMValueRef low_base(low *c, const kbuf *b, LLVMValueRef *family); /* index of the family's axes */
 LLVMValueRef low_tag(low *c, const kbuf *b, LLVMValueRef access, bool store); /* alias scopes */
+LLVMValueRef low_element(low *c, const kbuf *b, LLVMValueRef *index);         /* its address */
 LLVMValueRef low_load(low *c, const kbuf *b, LLVMValueRef *index, dtype as);
 void low_store(low *c, const kbuf *b, LLVMValueRef *index, LLVMValueRef v, dtype from);
 

@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-void low_block(low *c, const kblock *b)
-{
-    for (size_t i = 0, n; i < b->s.n; i += n) {
-        n = c->lanes.n > 1 ? low_lanes_transposed(c, b, i) : 0;
-        if (n == 0) {
-            low_statement(c, b->s.v[i]);
-            n = 1;
-        }
-        low_new_statement(c);
-    }
-}
-
 /* ---- Statements
  * ---------------------------------------------------------------------------------- */
 
@@ -103,7 +91,7 @@ static void lower_define(low *c, const kstmt *s)
     define(c, s, s->kind == KS_VAR);
 }
 
-void low_statement(low *c, const kstmt *s)
+static void low_statement(low *c, const kstmt *s)
 {
     typedef void build(low *, const kstmt *);
     static build *const table[][2] = {
@@ -115,6 +103,23 @@ void low_statement(low *c, const kstmt *s)
     if ((size_t)s->kind >= sizeof table / sizeof table[0])
         ice("kernel @%s: a statement of kind %d", c->k->name, (int)s->kind);
     table[s->kind][c->lanes.n > 1](c, s);
+}
+
+size_t low_next(low *c, const kblock *b, size_t i)
+{
+    size_t n = c->lanes.n > 1 ? low_lanes_transposed(c, b, i) : low_tile(c, b, i);
+    if (n == 0) {
+        low_statement(c, b->s.v[i]);
+        n = 1;
+    }
+    low_new_statement(c);
+    return i + n;
+}
+
+void low_block(low *c, const kblock *b)
+{
+    for (size_t i = 0; i < b->s.n;)
+        i = low_next(c, b, i);
 }
 
 /* ---- Statuses

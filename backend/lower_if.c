@@ -121,16 +121,17 @@ void low_if(low *c, const kstmt *s)
     l_cond(l, cond, from[0], no);
     l_at(l, from[0]);
     VEC(update) late = {0};
-    for (size_t i = 0; i < s->body.s.n; i++) {
+    for (size_t i = 0; i < s->body.s.n;) {
         const kstmt *t = s->body.s.v[i];
         const kexpr *x = other ? NULL : operand(c, &s->body, t);
-        if (x) {
-            bool sum = t->e->op == OP_add || t->e->op == OP_sub;
-            vec_push(c->a, &late, ((update){t, sum ? low_sum_term(c, x) : low_expr(c, x)}));
-        } else {
-            low_statement(c, t);
+        if (!x) {
+            i = low_next(c, &s->body, i);
+            continue;
         }
+        bool sum = t->e->op == OP_add || t->e->op == OP_sub;
+        vec_push(c->a, &late, ((update){t, sum ? low_sum_term(c, x) : low_expr(c, x)}));
         low_new_statement(c);
+        i++;
     }
     from[0] = l_here(l);
     l_br(l, end);

@@ -42,7 +42,7 @@ LLVMValueRef low_tag(low *c, const kbuf *b, LLVMValueRef access, bool store)
 
 /* All address arithmetic is in 64 bits; NAME.sizes made sure that it cannot overflow within the
  * buffer. */
-static LLVMValueRef element(low *c, const kbuf *b, LLVMValueRef *index)
+LLVMValueRef low_element(low *c, const kbuf *b, LLVMValueRef *index)
 {
     lb *l = c->l;
     LLVMValueRef base = low_base(c, b, index);
@@ -58,7 +58,7 @@ static LLVMValueRef element(low *c, const kbuf *b, LLVMValueRef *index)
 LLVMValueRef low_load(low *c, const kbuf *b, LLVMValueRef *index, dtype as)
 {
     lb *l = c->l;
-    LLVMValueRef p = element(c, b, index);
+    LLVMValueRef p = low_element(c, b, index);
     LLVMValueRef v = l_load(l, l_store_type(l, b->store), p, (unsigned)store_table[b->store].bytes);
     return l_from_store(l, b->store, low_tag(c, b, v, false), as);
 }
@@ -67,6 +67,6 @@ void low_store(low *c, const kbuf *b, LLVMValueRef *index, LLVMValueRef v, dtype
 {
     lb *l = c->l;
     v = l_to_store(l, b->store, v, from);
-    LLVMValueRef p = element(c, b, index);
+    LLVMValueRef p = low_element(c, b, index);
     low_tag(c, b, l_store(l, v, p, (unsigned)store_table[b->store].bytes), true);
 }

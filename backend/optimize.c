@@ -15,7 +15,7 @@ void module_verify(backend_module *m, const char *when)
  * lanes for the few loops that the schedule leaves plain. LLVM's own pipelines find no more than
  * this and take three times as long. */
 static const char ours[] = "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg),"
-                           "ipsccp,globalopt,deadargelim,"
+                           "ipsccp<no-func-spec>,globalopt,deadargelim,"
                            "cgscc(inline,function-attrs,function<eager-inv>("
                            "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                            "loop-mssa(loop-rotate,licm),loop-vectorize,simplifycfg,gvn,"
