@@ -16,6 +16,7 @@ typedef struct lb {
     const target *target;
     LLVMTypeRef none, i1, i8, i16, i32, i64, f32, f64, ptr;
     LLVMValueRef check_pointers, check_overlap; /* lower_check.c */
+    LLVMMetadataRef ro_scope;                   /* lower_body.c */
 } lb;
 
 void lb_init(lb *l, arena *a, LLVMContextRef cx, LLVMModuleRef mod, LLVMBuilderRef b,

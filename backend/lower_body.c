@@ -193,6 +193,14 @@ static LLVMMetadataRef self_scope(const lb *l, LLVMMetadataRef domain)
     return node;
 }
 
+/* One for the module, so that equal functions are equal. */
+static LLVMMetadataRef read_only_scope(lb *l)
+{
+    if (!l->ro_scope)
+        l->ro_scope = self_scope(l, self_scope(l, NULL));
+    return l->ro_scope;
+}
+
 /* The table of a family begins at its first slot. */
 static void place_families(low *c)
 {
@@ -314,7 +322,7 @@ static void finish_body(low *c)
 
 void lower_prepare(low *c)
 {
-    c->ro_scope = self_scope(c->l, self_scope(c->l, NULL));
+    c->ro_scope = read_only_scope(c->l);
     if (c->n_own[KB_PREPARED] == 0)
         return;
     begin_body(c, c->k->rows ? "%s.steps.prepare.body" : "%s.prepare.body", &c->k->prepare);
@@ -328,7 +336,7 @@ void lower_body(low *c)
 {
     static const char *const names[PART_COUNT] = {
         [PART_RUN] = "%s.body", [PART_BEGIN] = "%s.begin.body", [PART_STEP] = "%s.step.body"};
-    c->ro_scope = self_scope(c->l, self_scope(c->l, NULL));
+    c->ro_scope = read_only_scope(c->l);
     begin_body(c, names[c->f->part], c->f->part == PART_STEP ? &c->k->step : &c->k->body);
     c->exec = LLVMGetParam(c->body, ARG_EXEC);
     c->locals = LLVMGetParam(c->body, ARG_LOCALS);

@@ -14,13 +14,14 @@ void module_verify(backend_module *m, const char *when)
  * run. What is left to do is scalar work: registers for `reg` buffers, addresses, dead code, and
  * lanes for the few loops that the schedule leaves plain. LLVM's own pipelines find no more than
  * this and take three times as long. */
-static const char ours[] = "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg),"
-                           "ipsccp<no-func-spec>,globalopt,deadargelim,"
-                           "cgscc(inline,function-attrs,function<eager-inv>("
-                           "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-                           "loop-mssa(loop-rotate,licm),loop-vectorize,simplifycfg,gvn,"
-                           "instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,simplifycfg"
-                           ")),globaldce";
+static const char ours[] =
+    "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,adce),"
+    "mergefunc,ipsccp<no-func-spec>,globalopt,deadargelim,"
+    "cgscc(inline,function-attrs,function<eager-inv>("
+    "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop-vectorize,simplifycfg,gvn,"
+    "instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,simplifycfg"
+    ")),globaldce";
 
 /* The target machine is what makes this worth while: without it, loops stay scalar. */
 bool module_optimize(backend_module *m, diags *ds)
