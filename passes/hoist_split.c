@@ -111,18 +111,25 @@ static bool find_part(const split *s, const joined *j, const dim *off, const dim
     return false;
 }
 
+/* x where i is off .. off + extent: of a join that has just that part, the part. */
+static void add_cost_at(const split *s, cost *c, const value *x, const dim *off, const dim *extent)
+{
+    uint32_t q = 0;
+    const joined o = x ? as_join(x, s->i) : (joined){0};
+    if (find_part(s, &o, off, extent, &q))
+        add_part_cost(s, c, &o, q);
+    else
+        add_cost(s, c, x);
+}
+
 /* Of the contraction of the other operand with part p, which begins at `off`. */
 static cost part_cost(const split *s, const joined *j, uint32_t p, const dim *off,
                       const value *other)
 {
     cost c = {0};
-    uint32_t q = 0;
-    const joined o = as_join(other, s->i);
-    if (find_part(s, &o, off, j->join->bound[p + 1]->extent, &q))
-        add_part_cost(s, &c, &o, q);
-    else
-        add_cost(s, &c, other);
-    add_cost(s, &c, s->v->where);
+    const dim *extent = j->join->bound[p + 1]->extent;
+    add_cost_at(s, &c, other, off, extent);
+    add_cost_at(s, &c, s->v->where, off, extent);
     add_part_cost(s, &c, j, p);
     return c;
 }
@@ -148,9 +155,8 @@ static value *add(graph *g, value *a, value *b)
     return a ? graph_elem(g, OP_add, args, NULL) : b;
 }
 
-/* The other operand where i is off .. off + own's extent: of a join that has just that part, the
- * part. */
-static value *other_at(const split *s, value *x, const dim *off, const ix *own, value *to)
+/* x where i is off .. off + own's extent: of a join that has just that part, the part. */
+static value *there(const split *s, value *x, const dim *off, const ix *own, value *to)
 {
     const joined j = as_join(x, s->i);
     uint32_t p = 0;
@@ -218,8 +224,10 @@ static value *group_contract(const split *s, const joined *j, value *other, bool
         value *sum[2] = {graph_dim(g, off), to};
         to = graph_elem(g, OP_add, sum, NULL);
     }
-    value *y = other_at(s, other, off, own, to);
-    value *where = s->v->where ? value_at(g, s->v->where, s->i, to) : NULL;
+    value *y = there(s, other, off, own, to);
+    value *where = s->v->where ? there(s, s->v->where, off, own, to) : NULL;
+    if (where && where->op == OP_const && where->i)
+        where = NULL;
     return graph_contract(g, left ? x : y, left ? y : x, bound_with(s, own), s->v->n_bound, where);
 }
 
