@@ -29,7 +29,9 @@ for example in "$root"/examples/*.attn; do
             awk '/^kernel/ { if (n++) exit } { print }' after.ir | sed '${/^$/d}' >kernel.ir
             expect 0 "$ATTNC" opt kernel.ir
             cmp -s out kernel.ir || fault "the kernel of $name after $pass reads back as another text"
-            expect 0 "$ATTNC" opt kernel.ir --passes="$pass"
+            # What decides for the schedule works on graphs, though a kernel is what it leads to.
+            ! grep -q "^KERNEL_PASS(.*\"$pass\"" "$root/passes/passes.def" ||
+                expect 0 "$ATTNC" opt kernel.ir --passes="$pass"
             continue
         fi
         expect 0 "$ATTNC" opt after.ir
