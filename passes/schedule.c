@@ -70,6 +70,7 @@ void emit_value(sched *s, const value *v)
     scope o = scope_open(s, prepared ? &s->k->prepare : s->at);
     s->in_step = s->in_step && !prepared;
     form(s, OP_HAS(v->op, T_NORM) ? RULE_schedule_normaliser
+            : p->scatter          ? RULE_schedule_scatter
             : p->tiling           ? RULE_schedule_tiles
             : p->row_form         ? RULE_schedule_row_form
                                   : RULE_schedule_nest);
@@ -77,6 +78,8 @@ void emit_value(sched *s, const value *v)
         form(s, RULE_schedule_prepared);
     if (OP_HAS(v->op, T_NORM)) {
         emit_norm(s, &f, v);
+    } else if (p->scatter) {
+        emit_scatter(s, &f, v);
     } else if (p->tiling) {
         double begun = choice_begin(s);
         emit_tiling(s, &f, v);

@@ -9,6 +9,7 @@
  *   schedule_read.c    reads and joins
  *   schedule_loop.c    loop nests, predicates as bounds
  *   schedule_reduce.c  reductions and contractions
+ *   schedule_scatter.c reductions whose elements go where data says
  *   schedule_norm.c    normalisers
  *   schedule_online.c  online ops, one row at a time
  *   schedule_online_*  online ops by tiles (schedule_online_tile.h); few rows, many keys
@@ -21,6 +22,7 @@
 
 #include "passes/passes.h"
 #include "passes/range.h"
+#include "passes/scatter.h"
 
 /* Conjuncts of a predicate. */
 typedef struct conjuncts {
@@ -38,6 +40,7 @@ typedef struct plan {
     bool inexact; /* buf rounds: it must not be read back */
     bool
         row_form; /* reduce, contract: initialise a row, then add to it; the row is the last axis */
+    const scatter *scatter;      /* reduce, contract: elements go where data says; NULL: not so */
     const struct tiling *tiling; /* stored: its sums are made by tiles; NULL: not so */
     const kbuf *buf;             /* leaves, stored values and histories */
     const ix *const *axes;       /* the index that buf's axis stands for; buf->rank of them */
@@ -230,6 +233,10 @@ const kexpr *sx_compute(sched *s, frame *f, const value *v); /* the same, not fr
 const kexpr *sx_read(sched *s, frame *f, const value *v);
 const kexpr *sx_join(sched *s, frame *f, const value *v);
 const kexpr *sx_reduce(sched *s, frame *f, const value *v);
+/* Of the reduction v: what it takes in at the bound indices at hand, and a result so far that has
+ * taken in x, with the check that ints need. */
+const kexpr *sx_term(sched *s, frame *f, const value *v);
+const kexpr *sx_joined(sched *s, const value *v, const kexpr *acc, const kexpr *x);
 /* Whether x takes the place of the best element so far: the first one, a better one, or the first
  * NaN. found (whether there is one) may be NULL: best then begins with what nothing beats. */
 const kexpr *sx_beats(sched *s, const kvar *found, const kvar *best, const kexpr *x, bool least);
@@ -272,6 +279,7 @@ typedef struct nest {
 } nest;
 void run_nest(sched *s, frame *f, const nest *n);
 bool is_active(const sched *s, const frame *f, const value *conjunct);
+void hold_true(sched *s, const frame *f, const value *conjunct); /* up to the end of the scope */
 /* Whether conjunct c can be bounds of a loop over i, and the bounds that those of c make (each NULL
  * where they say nothing). */
 bool is_bound_of(const sched *s, const value *c, const ix *i);
@@ -283,6 +291,7 @@ void emit_region(sched *s, uint32_t home);
 void emit_output(sched *s, size_t result); /* its copy, where it is not computed in place */
 void emit_value(sched *s, const value *v);
 void emit_row_form(sched *s, frame *f, const value *v);
+void emit_scatter(sched *s, frame *f, const value *v);
 void emit_norm(sched *s, frame *f, const value *v);
 
 /* One row of a normaliser: weights of the operand of v (its first) over the bound indices of v,

@@ -57,7 +57,7 @@ bool is_active(const sched *s, const frame *f, const value *c)
     return false;
 }
 
-static void hold_true(sched *s, const frame *f, const value *c)
+void hold_true(sched *s, const frame *f, const value *c)
 {
     active *a = ARENA_NEW(s->scratch, active);
     *a = (active){.c = c, .frame = f->id, .up = s->active};

@@ -184,8 +184,10 @@ static plan *place_in(sched *s, const value *v, const kbuf *buf, const ix *const
         return NULL;
     if (!covers(s, v, axes, buf->rank))
         return NULL;
-    /* A history, a normaliser's row and a part of an online op are read while they are made. */
-    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM) || v->op == OP_part))
+    /* A history, a normaliser's row, a part of an online op and a scattered sum are read while they
+     * are made. */
+    if (!exact && (!alone || is_history || OP_HAS(v->op, T_NORM) || v->op == OP_part ||
+                   scatter_find(&s->live, s->home, v, NULL)))
         return NULL;
     p->buf = buf;
     p->axes = axes;

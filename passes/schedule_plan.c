@@ -350,7 +350,7 @@ static const ix *last_axis(const sched *s, const value *v)
     const plan *p = &s->plan[v->id];
     if (p->tiling)
         return tiling_column(p->tiling);
-    if (p->row_form)
+    if (p->row_form || p->scatter)
         return p->axes[0]; /* chosen by schedule_use.c */
     if (OP_HAS(v->op, T_NORM))
         return v->bound[v->n_bound - 1];

@@ -44,11 +44,8 @@ static void assume(sched *s, const frame *f, const value *where)
 {
     conjuncts c = {0};
     split_conjuncts(s->scratch, where, &c);
-    for (uint32_t i = 0; i < c.n; i++) {
-        active *a = ARENA_NEW(s->scratch, active);
-        *a = (active){.c = c.v[i], .frame = f->id, .up = s->active};
-        s->active = a;
-    }
+    for (uint32_t i = 0; i < c.n; i++)
+        hold_true(s, f, c.v[i]);
 }
 
 static bool is_unsafe(const plan *p, uint32_t i)

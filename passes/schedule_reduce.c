@@ -31,44 +31,48 @@ static const kexpr *accumulate(sched *s, op_id op, const kexpr *acc, const kexpr
     return k2(s, op, acc, x);
 }
 
-static const kexpr *operand(sched *s, frame *f, const value *v)
+const kexpr *sx_term(sched *s, frame *f, const value *v)
 {
     const kexpr *a = sx(s, f, v->args[0]);
     return v->op == OP_contract ? k2(s, OP_mul, a, sx(s, f, v->args[1])) : a;
 }
 
-static void add_step(sched *s, frame *f, void *ctx)
+const kexpr *sx_joined(sched *s, const value *v, const kexpr *acc, const kexpr *x)
 {
-    reduction *r = ctx;
-    const kexpr *x = operand(s, f, r->v);
-    bool prod = r->v->op == OP_reduce && r->v->kind == RED_prod;
-    set(s, r->acc, accumulate(s, prod ? OP_mul : OP_add, kx_var(s->k, r->acc), x));
+    switch (v->op == OP_contract ? RED_sum : (reduce_kind)v->kind) {
+    case RED_prod:
+        return accumulate(s, OP_mul, acc, x);
+    case RED_max:
+        return k2(s, OP_max, acc, x);
+    case RED_min:
+        return k2(s, OP_min, acc, x);
+    case RED_any:
+        return k2(s, OP_or, acc, x);
+    case RED_all:
+        return k2(s, OP_and, acc, x);
+    case RED_count:
+        return k2(s, OP_add, acc, k_select(s, x, kx_int(s->k, 1), kx_int(s->k, 0)));
+    default:
+        return accumulate(s, OP_add, acc, x);
+    }
 }
 
-static void logic_step(sched *s, frame *f, void *ctx)
+static void join_step(sched *s, frame *f, void *ctx)
 {
     reduction *r = ctx;
-    const kexpr *acc = kx_var(s->k, r->acc), *x = operand(s, f, r->v);
-    if (r->v->kind == RED_count)
-        set(s, r->acc, k2(s, OP_add, acc, k_select(s, x, kx_int(s->k, 1), kx_int(s->k, 0))));
-    else
-        set(s, r->acc, k2(s, r->v->kind == RED_any ? OP_or : OP_and, acc, x));
+    const kexpr *x = sx_term(s, f, r->v);
+    set(s, r->acc, sx_joined(s, r->v, kx_var(s->k, r->acc), x));
 }
 
-/* Reals begin at the infinity; ints, which have none, at the first element. */
+/* The greatest and least int: there is no infinity to begin with, so the first one counts as it is.
+ */
 static void extreme_step(sched *s, frame *f, void *ctx)
 {
     reduction *r = ctx;
-    op_id op = r->v->kind == RED_min ? OP_min : OP_max;
-    const kexpr *x = operand(s, f, r->v);
-    if (r->found) {
-        x = hold(s, x, "x");
-        x = k_select(s, kx_var(s->k, r->found), k2(s, op, kx_var(s->k, r->acc), x), x);
-        set(s, r->acc, x);
-        set(s, r->found, kx_bool(s->k, true));
-    } else {
-        set(s, r->acc, k2(s, op, kx_var(s->k, r->acc), x));
-    }
+    const kexpr *x = hold(s, sx_term(s, f, r->v), "x");
+    const kexpr *joined = sx_joined(s, r->v, kx_var(s->k, r->acc), x);
+    set(s, r->acc, k_select(s, kx_var(s->k, r->found), joined, x));
+    set(s, r->found, kx_bool(s->k, true));
 }
 
 /* x takes the place of best: it is the first, or beats it, or is the first NaN. */
@@ -94,7 +98,7 @@ static const kexpr *position(sched *s, const frame *f, const value *v)
 static void arg_step(sched *s, frame *f, void *ctx)
 {
     reduction *r = ctx;
-    const kexpr *x = hold(s, operand(s, f, r->v), "x");
+    const kexpr *x = hold(s, sx_term(s, f, r->v), "x");
     scope o;
     open_if(s, sx_beats(s, r->found, r->best, x, r->v->kind == RED_argmin), &o);
     set(s, r->best, x);
@@ -106,13 +110,13 @@ static void arg_step(sched *s, frame *f, void *ctx)
 static void max_step(sched *s, frame *f, void *ctx)
 {
     reduction *r = ctx;
-    set(s, r->best, k2(s, OP_max, kx_var(s->k, r->best), operand(s, f, r->v)));
+    set(s, r->best, k2(s, OP_max, kx_var(s->k, r->best), sx_term(s, f, r->v)));
 }
 
 static void exp_step(sched *s, frame *f, void *ctx)
 {
     reduction *r = ctx;
-    const kexpr *e = k1(s, OP_exp, k2(s, OP_sub, operand(s, f, r->v), r->base));
+    const kexpr *e = k1(s, OP_exp, k2(s, OP_sub, sx_term(s, f, r->v), r->base));
     set(s, r->acc, k2(s, OP_add, kx_var(s->k, r->acc), e));
 }
 
@@ -148,7 +152,7 @@ const kexpr *sx_reduce(sched *s, frame *f, const value *v)
     reduction r = {.v = v};
     const double inf = (double)INFINITY;
     bool is_int = v->args[0]->dt == DT_I64;
-    nest_body *body = add_step;
+    nest_body *body = join_step;
     const kexpr *init = k_zero(s, v->dt);
     switch (v->op == OP_contract ? RED_sum : (reduce_kind)v->kind) {
     case RED_sum:
@@ -158,16 +162,16 @@ const kexpr *sx_reduce(sched *s, frame *f, const value *v)
         break;
     case RED_max:
     case RED_min:
-        body = extreme_step;
-        if (!is_int)
+        if (!is_int) {
             init = kx_real(s->k, v->kind == RED_max ? -inf : inf);
-        else
-            r.found = new_acc(s, kx_bool(s->k, false), "found");
+            break;
+        }
+        body = extreme_step;
+        r.found = new_acc(s, kx_bool(s->k, false), "found");
         break;
     case RED_any:
     case RED_all:
     case RED_count:
-        body = logic_step;
         if (v->kind == RED_all)
             init = kx_bool(s->k, true);
         break;
@@ -198,7 +202,7 @@ static void row_zero(sched *s, frame *f, void *ctx)
 static void row_add(sched *s, frame *f, void *ctx)
 {
     const value *v = ctx;
-    const kexpr *x = operand(s, f, v);
+    const kexpr *x = sx_term(s, f, v);
     store_at(s, f, v, k2(s, OP_add, sx(s, f, v), x));
 }
 

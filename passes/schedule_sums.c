@@ -186,7 +186,7 @@ void choose_tiling(sched *s, const value *v)
     plan *p = &s->plan[v->id];
     unsigned budget = SEARCH;
     struct tiling *t = ARENA_NEW(s->scratch, struct tiling);
-    if (!has_tiles(s) || v->dt == DT_I64 || v->dt == DT_BOOL || p->row_form ||
+    if (!has_tiles(s) || v->dt == DT_I64 || v->dt == DT_BOOL || p->row_form || p->scatter ||
         !find_terms(s, t, v, v, &budget) || !t->n_terms)
         return;
     const ix **axes = ARENA_ARRAY(s->scratch, const ix *, v->n_ix + 1);

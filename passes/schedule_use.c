@@ -186,10 +186,35 @@ static bool row_possible(const sched *s, const value *v, const ix *i)
            runs_along(s, v, i);
 }
 
+/* Sums whose elements go where data says: a row along which the operands lie is added at once.
+ * False: not so. */
+static bool choose_scatter(sched *s, const value *v)
+{
+    plan *p = &s->plan[v->id];
+    scatter *t = ARENA_NEW(s->scratch, scatter);
+    if (p->inexact || p->in_score || !scatter_find(&s->live, s->home, v, t))
+        return false;
+    p->scatter = t;
+    if (p->buf) {
+        p->row_form = p->buf->rank && row_possible(s, v, p->axes[p->buf->rank - 1]);
+        return true;
+    }
+    const ix **last = ARENA_ARRAY(s->scratch, const ix *, 1);
+    *last = t->ix[0].i;
+    for (uint32_t i = v->n_ix; i-- > 0 && !p->row_form;) {
+        p->row_form = row_possible(s, v, v->ix[i]);
+        *last = p->row_form ? v->ix[i] : *last;
+    }
+    p->axes = last; /* make_temp puts it last */
+    return true;
+}
+
 /* Sums whose operands lie along a free index and not along the last bound one. */
 static void choose_form(sched *s, const value *v)
 {
     plan *p = &s->plan[v->id];
+    if (choose_scatter(s, v))
+        return;
     bool sum =
         v->op == OP_contract || (v->op == OP_reduce && v->kind == RED_sum && v->dt != DT_I64);
     if (!sum || p->inexact || p->in_score || runs_along(s, v, v->bound[v->n_bound - 1]) ||
@@ -241,7 +266,7 @@ static bool must_store(const sched *s, const value *v)
     if (v->op == OP_join)
         return p->many || p->under_read; /* else loops split along its axis */
     if (OP_HAS(v->op, T_BINDS))
-        return !once || p->row_form;
+        return !once || p->row_form || p->scatter;
     return !once && !is_cheap(v, p) && !p->in_score;
 }
 

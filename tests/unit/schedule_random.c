@@ -250,6 +250,11 @@ static void make_graph(maker *m, module *mod)
     vec_push(m->a, &m->bools, op2(m, OP_lt, i[4], graph_dim(m->g, T)));
     vec_push(m->a, &m->bools, op2(m, OP_eq, i[0], i[3]));
     vec_push(m->a, &m->bools, op2(m, OP_lt, c, i[1]));
+    /* Sums whose elements go where data says. */
+    value *b = graph_input(m->g, "b", ST_I64, &m->ix[2], 1, false, 0, NULL);
+    vec_push(m->a, &m->bools, op2(m, OP_eq, c, i[1]));
+    vec_push(m->a, &m->bools, op2(m, OP_eq, int_of(m, m->ix[3], 1), op2(m, OP_add, b, i[2])));
+    vec_push(m->a, &m->bools, op2(m, OP_eq, op2(m, OP_max, b, c), i[4]));
 }
 
 /* h[t] = tanh(something of h[t-1] and of values outside), read again afterwards. */
