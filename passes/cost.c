@@ -2,6 +2,7 @@
  * under `softmax e over j where j <= i` only half of e is, and half of what e is made of as far as
  * that has the indices i and j. */
 #include "passes/cost.h"
+#include "passes/scatter.h"
 
 #include <string.h>
 
@@ -17,6 +18,8 @@ typedef struct need {
 typedef struct counter {
     const graph *g;
     arena *a;
+    value_list live;
+    const uint32_t *home; /* by value id: graph_homes */
     const int64_t *symbols;
     need *needs;    /* by value id */
     double *shares; /* of predicates, by id; 0: not worked out, else 1 + the share */
@@ -178,10 +181,14 @@ static void ask_operands(counter *c, const value *v)
 
 /* --- what it costs --- */
 
-/* Bound indices that are not free, once each. */
+/* Bound indices that are not free, once each; what data names has no loop. */
 static const dim *points_of(counter *c, const value *v)
 {
-    const dim *d = cost_extent(c->g, v->ix, v->n_ix);
+    scatter to;
+    scatter_find(&c->live, c->home, v, &to);
+    const dim *d = dim_const(c->g->dims, 1);
+    for (uint32_t k = 0; k < v->n_ix; k++)
+        d = scatter_gives(&to, v->ix[k]) ? d : dim_mul(c->g->dims, d, v->ix[k]->extent);
     bool binds = OP_HAS(v->op, T_BINDS);
     for (uint32_t k = 0; binds && k < v->n_bound; k++) {
         if (!value_has_ix(v, v->bound[k]))
@@ -314,11 +321,11 @@ void cost_of(const graph *g, arena *a, const int64_t *symbols, cost *out)
                  .out = out};
     for (size_t i = 0; i < g->results.n; i++)
         ask(&c, g->results.v[i].v, (need){.share = 1});
-    value_list live = {0};
-    graph_live(g, a, &live);
-    for (size_t i = live.n; i-- > 0;)
-        ask_operands(&c, live.v[i]);
-    for (size_t i = 0; i < live.n; i++)
-        count(&c, live.v[i]);
+    graph_live(g, a, &c.live);
+    c.home = graph_homes(g, a, &c.live);
+    for (size_t i = c.live.n; i-- > 0;)
+        ask_operands(&c, c.live.v[i]);
+    for (size_t i = 0; i < c.live.n; i++)
+        count(&c, c.live.v[i]);
     count_traffic(&c);
 }

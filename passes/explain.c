@@ -1,5 +1,6 @@
 /* explain.c: gathers the facts from a graph and its kernel. */
 #include "passes/explain.h"
+#include "passes/scatter.h"
 
 typedef struct explainer {
     graph *g;
@@ -206,17 +207,27 @@ static void explain_scans(explainer *x)
 
 /* --- masks --- */
 
-static void add_conjuncts(explainer *x, explain_mask *m, const value *p)
+static const char *way_of(const explainer *x, const explain_mask *m, const value *p,
+                          const scatter *to)
+{
+    for (uint32_t k = 0; k < to->n; k++) {
+        if (to->ix[k].conjunct == p)
+            return arena_printf(x->a, "no test: each %s goes to the %s that it names", m->j->name,
+                                to->ix[k].i->name);
+    }
+    if (x->origin->no_domains)
+        return domain_way_text[DOMAIN_ELEMENTS];
+    return domain_way_text[domain_way_of(x->a, p, m->j, &m->row, m->row ? 1 : 0)];
+}
+
+static void add_conjuncts(explainer *x, explain_mask *m, const value *p, const scatter *to)
 {
     if (p->op == OP_and && !p->where) {
-        add_conjuncts(x, m, p->args[0]);
-        add_conjuncts(x, m, p->args[1]);
+        add_conjuncts(x, m, p->args[0], to);
+        add_conjuncts(x, m, p->args[1], to);
         return;
     }
-    uint32_t n = m->row ? 1 : 0;
-    explain_conjunct c = {p, DOMAIN_ELEMENTS};
-    if (!x->origin->no_domains)
-        c.way = domain_way_of(x->a, p, m->j, &m->row, n);
+    explain_conjunct c = {p, way_of(x, m, p, to)};
     vec_push(x->a, &m->parts, c);
 }
 
@@ -267,9 +278,13 @@ static void explain_predicate(explainer *x, const value *v)
         if (x->out->masks.v[i].p == v->where && x->out->masks.v[i].j == j)
             return;
     }
-    explain_mask m = {.p = v->where, .user = v, .j = j, .row = row_of(x, v, v->where, j)};
-    add_conjuncts(x, &m, m.p);
-    if (x->symbols && !x->origin->no_domains)
+    explain_mask m = {.p = v->where, .user = v, .j = j};
+    scatter to = {0};
+    bool tiles = !scatter_find(&x->live, x->home, v, &to);
+    if (tiles)
+        m.row = row_of(x, v, v->where, j);
+    add_conjuncts(x, &m, m.p, &to);
+    if (x->symbols && tiles && !x->origin->no_domains)
         m.counted = domain_count(x->a, x->g, m.p, m.row, j, is_step(x, v, m.row) ? 1 : EXPLAIN_ROWS,
                                  EXPLAIN_KEYS, x->symbols, &m.share);
     vec_push(x->a, &x->out->masks, m);

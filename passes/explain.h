@@ -32,7 +32,7 @@ typedef struct explain_scan {
 /* A predicate over an index that is summed or normalised over. */
 typedef struct explain_conjunct {
     const value *p;
-    domain_way way;
+    const char *solved; /* how, in words */
 } explain_conjunct;
 typedef struct explain_mask {
     const value *p, *user;

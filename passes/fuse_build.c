@@ -76,6 +76,8 @@ static void build_group(build *b, fuse_group *g)
                                      : RULE_fuse_softmax);
     if (streams.n > 1)
         hit(b, RULE_fuse_streams);
+    if (g->by_data)
+        hit(b, RULE_fuse_by_data);
     if (b->f->weights_of[g->w->id] != g && OP_HAS(g->w->op, T_NORM))
         hit(b, RULE_fuse_later);
     g->online = graph_online(b->g, g->kind, now(b, g->score), streams.v, (uint32_t)streams.n,

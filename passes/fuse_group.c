@@ -134,7 +134,7 @@ static const char *too_little(const fuse_group *g)
     size_t totals = 0;
     for (size_t i = 0; i < g->sums.n; i++)
         totals += fuse_is_total(g->sums.v[i]);
-    if (g->sums.n == 0)
+    if (g->sums.n == 0 && !g->by_data)
         return "nothing is summed with its weights";
     if (g->shift && totals == g->sums.n)
         return "nothing is summed with its weights";

@@ -52,8 +52,9 @@ struct fuse_group {
     VEC(fuse_sum *) sums;
     VEC(value *) statistics; /* reductions of the score that are parts */
     const char *why;         /* it stays, and why; NULL: it is fused */
-    bool weights;            /* they are asked for */
-    value *online;           /* new */
+    bool by_data;  /* a sum of its weights adds each at the place that data says, beside the op */
+    bool weights;  /* they are asked for */
+    value *online; /* new */
 };
 
 typedef struct fuse {

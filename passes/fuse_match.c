@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "passes/fuse_internal.h"
+#include "passes/scatter.h"
 
 /* --- predicates and index sets --- */
 
@@ -282,6 +283,23 @@ static const char *misfit(fuse *f, const value *sum, const value *w)
     return NULL;
 }
 
+/* The sum goes where data says, element by element: as a stream it would have as many elements for
+ * each weight as there are places. It takes the
+ * weights themselves. Places that the weights' own predicate names are no matter of the sum. */
+static bool goes_by_data(fuse *f, const value *sum, const value *w)
+{
+    scatter t;
+    fuse_list own = {0};
+    if (!scatter_find(&f->live, f->home, sum, &t))
+        return false;
+    fuse_conjuncts(f->scratch, w->where, &own);
+    for (uint32_t k = 0; k < t.n; k++) {
+        if (!fuse_has(&own, t.ix[k].conjunct))
+            return true;
+    }
+    return false;
+}
+
 static bool match_normaliser(fuse *f, fuse_sum *s)
 {
     if (!find_weights(f, s, is_normaliser))
@@ -301,6 +319,10 @@ static bool match_normaliser(fuse *f, fuse_sum *s)
                        .n_bound = w->n_bound,
                        .where = w->where};
     join_group(f, s, &like);
+    if (goes_by_data(f, s->v, w)) {
+        s->group->by_data = true;
+        return false;
+    }
     s->more = ARENA_ARRAY(f->scratch, const ix *, s->v->n_bound);
     for (uint32_t k = 0; k < s->v->n_bound; k++) {
         if (!among(w->bound, w->n_bound, s->v->bound[k]))

@@ -85,7 +85,7 @@ static void put_mask(session *s, json *j, const explain_mask *m)
     for (size_t i = 0; i < m->parts.n; i++) {
         json_open(j, NULL, '{');
         json_text(j, "text", mask_text(s, m->parts.v[i].p));
-        json_text(j, "solved", domain_way_text[m->parts.v[i].way]);
+        json_text(j, "solved", m->parts.v[i].solved);
         json_close(j, '}');
     }
     json_close(j, ']');

@@ -57,7 +57,9 @@ static void put_norm(rows *r, const explain_norm *n, bool sized)
     const fuse_note *note = n->note;
     strbuf *out = new_row(r, note->v->at, false);
     sb_puts(out, value_name(r->s, note->v));
-    if (note->fused)
+    if (note->fused && note->n_sums == 0)
+        sb_puts(out, ": kept for a sum that goes where data says");
+    else if (note->fused)
         sb_printf(out, ": fused with %u sum%s%s", note->n_sums, note->n_sums == 1 ? "" : "s",
                   note->weights ? "; the weights are kept" : "");
     else
@@ -113,7 +115,7 @@ static void put_mask(rows *r, const explain_mask *m)
         out = new_row(r, m->p->at, true);
         if (m->parts.n > 1)
             sb_printf(out, "%s: ", mask_text(r->s, c->p));
-        sb_puts(out, domain_way_text[c->way]);
+        sb_puts(out, c->solved);
     }
     if (m->counted && m->share.tiles > 0) {
         const domain_share *d = &m->share;

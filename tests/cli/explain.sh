@@ -99,6 +99,16 @@ expect 0 "$ATTNC" explain m.ir --disable-pass=domains
 says out "element by element"
 says_not out "of the loop over tiles"
 
+# A sum whose elements go where data says.
+cat >by_data.attn <<'END'
+encoder buckets(x: [J, D], id: int[J], n: int, near: [I]) -> (y: [I, D]) {
+  y[i] = sum[j where id[j] == i and j < n](x[j]) + near[i]
+}
+model run[B] = buckets
+END
+expect 0 "$ATTNC" explain by_data.attn
+says out "id[j] == i: no test: each j goes to the i that it names"
+
 # Everything, of a file with several models; wrong files as for the other commands.
 printf 'fn f(x: [T]) -> [T] {\n  return x + 1\n}\nmodel a = f\nmodel b[B] = f\n' >two.attn
 expect 0 "$ATTNC" explain two.attn

@@ -53,6 +53,18 @@ START_TEST(counts)
 }
 END_TEST
 
+/* What goes where data says is met once, not once for each place. */
+START_TEST(places_by_data)
+{
+    ck_assert_str_eq(formulas("graph @g real f32 {\n  dims I, J, D\n"
+                              "  %x = input \"x\" f32 : f32<j:J, d:D>\n"
+                              "  %id = input \"id\" i64 : i64<j:J>\n"
+                              "  %s = reduce sum %x over j where %id == i : f32<d:D, i:I>\n"
+                              "  output \"y\" f32 %s[i, d]\n}\n"),
+                     "J*D; 0; 4*I*D + 4*J*D + 8*J");
+}
+END_TEST
+
 START_TEST(sizes_by_name)
 {
     graph *g = read_one(&s, GEMM);
@@ -148,6 +160,7 @@ int main(void)
     TCase *t = tcase_create("cost");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, counts);
+    tcase_add_test(t, places_by_data);
     tcase_add_test(t, sizes_by_name);
     tcase_add_test(t, masks);
     tcase_add_test(t, needs);
