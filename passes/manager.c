@@ -29,7 +29,7 @@ const size_t pass_count = sizeof pass_table / sizeof pass_table[0];
 typedef struct pipeline {
     pass_kind kind;
     graph *g;
-    const graph *from;   /* of the schedule */
+    graph *from;         /* of the schedule, which adds what nothing uses: it prints as before */
     schedule_options so; /* ... and how it goes */
     kernel *k;           /* what it makes, or what passes change */
     arena *a;            /* of the form that is changed or made */
@@ -346,8 +346,7 @@ bool passes_run(graph *g, diags *ds, const pass_options *o)
     return run_pipeline(&p);
 }
 
-kernel *schedule_run(arena *a, const graph *g, schedule_options so, diags *ds,
-                     const pass_options *o)
+kernel *schedule_run(arena *a, graph *g, schedule_options so, diags *ds, const pass_options *o)
 {
     pipeline p = {.kind = PASS_SCHEDULE, .from = g, .so = so, .a = a, .ds = ds, .o = o};
     p.so.without = (1u << CHOICE_COUNT) - 1;

@@ -113,14 +113,14 @@ typedef struct schedule_options {
     uint32_t *hits;      /* as of passes */
     double *seconds;     /* by choice_id: added to; NULL: nobody asks */
 } schedule_options;
-/* graph -> kernel, on which the kernel passes and the backend work. NULL after reporting to ds. */
-kernel *schedule(arena *a, const graph *g, const schedule_options *so, diags *ds);
+/* graph -> kernel, on which the kernel passes and the backend work. The graph gets values that
+ * nothing uses, conditions over other indices. NULL after reporting to ds. */
+kernel *schedule(arena *a, graph *g, const schedule_options *so, diags *ds);
 
 /* The rows of passes.def, one form after the other; what fails has been reported to ds. */
 bool passes_run(graph *g, diags *ds, const pass_options *o);
 /* The schedule with those of its choices that run; `without`, hits and seconds of `so` are set. */
-kernel *schedule_run(arena *a, const graph *g, schedule_options so, diags *ds,
-                     const pass_options *o);
+kernel *schedule_run(arena *a, graph *g, schedule_options so, diags *ds, const pass_options *o);
 bool kernel_passes_run(kernel *k, diags *ds, const pass_options *o);
 /* Whether a list of names has that one. */
 bool pass_list_has(const char *list, const char *name);

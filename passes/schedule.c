@@ -62,6 +62,21 @@ static void put_value(sched *s, frame *f, void *ctx)
     store_at(s, f, v, sx_compute(s, f, v));
 }
 
+static void put_zero(sched *s, frame *f, void *ctx)
+{
+    const value *v = ctx;
+    store_at(s, f, v, k_zero(s, v->dt));
+}
+
+/* What nobody asks for is 0 where computing it might fail: loops of users may run over it. */
+static void zero_nest(sched *s, frame *f, nest n)
+{
+    form(s, RULE_schedule_asked);
+    n.body_of = NULL;
+    n.body = put_zero;
+    run_nest(s, f, &n);
+}
+
 void emit_value(sched *s, const value *v)
 {
     const plan *p = &s->plan[v->id];
@@ -91,6 +106,10 @@ void emit_value(sched *s, const value *v)
         n.body = put_value;
         n.ctx = (void *)v;
         n.note = note_of(s, v);
+        if (p->guarded) {
+            zero_nest(s, &f, n);
+            n.where[0] = p->asked;
+        }
         run_nest(s, &f, &n);
     }
     s->in_step = in_step;
@@ -193,6 +212,7 @@ static void schedule_in(void *ctx, arena *scratch)
     sched *s = ctx;
     s->scratch = scratch;
     graph_live(s->g, scratch, &s->live);
+    make_conditions(s);
     s->home = graph_homes(s->g, scratch, &s->live);
     s->step_scan = graph_step_scan(s->g, &s->live);
     if (!s->k->rows)
@@ -200,7 +220,10 @@ static void schedule_in(void *ctx, arena *scratch)
     if (s->step_scan)
         s->step_axis = graph_step_axes(s->g, scratch, &s->live);
     find_outs(s);
-    s->range = range_new(scratch, s->g, &s->live);
+    value_list all = {0};
+    for (size_t i = 0; i < s->live.n + s->conditions.n; i++)
+        vec_push(scratch, &all, i < s->live.n ? s->live.v[i] : s->conditions.v[i - s->live.n]);
+    s->range = range_new(scratch, s->g, &all);
     s->plan = ARENA_ARRAY(scratch, plan, s->g->values.n);
     s->memos = ARENA_ARRAY(scratch, memo *, s->g->values.n);
     s->scan_of = ARENA_ARRAY(scratch, const value *, s->g->n_scans);
@@ -208,6 +231,7 @@ static void schedule_in(void *ctx, arena *scratch)
         if (s->live.v[i]->op == OP_scan)
             s->scan_of[s->live.v[i]->scan] = s->live.v[i];
     }
+    place_conditions(s);
     s->at = &s->k->body;
     plan_values(s);
     emit_region(s, 0);
@@ -220,7 +244,7 @@ static void schedule_in(void *ctx, arena *scratch)
     }
 }
 
-kernel *schedule(arena *a, const graph *g, const schedule_options *so, diags *ds)
+kernel *schedule(arena *a, graph *g, const schedule_options *so, diags *ds)
 {
     kernel *k = so->steps ? kernel_from_step_signature(a, g) : kernel_from_signature(a, g);
     sched s = {.g = g, .ds = ds, .k = k, .shape = so->shape, .copies = 1, .hits = so->hits};

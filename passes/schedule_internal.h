@@ -4,6 +4,7 @@
  *   schedule_step.c    step kernels: the two bodies, what is kept from step to step
  *   schedule_plan.c    which values get a buffer, and which
  *   schedule_place.c   values made in outputs and histories
+ *   schedule_need.c    conditions of readers, said of what they read
  *   schedule_use.c     who uses a value, from where: what the plan is made from
  *   schedule_expr.c    values as scalar expressions at given indices
  *   schedule_read.c    reads and joins
@@ -65,6 +66,9 @@ typedef struct plan {
     bool in_score;    /* of the size of an online op's weights: not to be stored for it */
     bool may_fail;    /* what it is computed from in place has checks or reads that may fail */
     conjuncts need;   /* its users look at elements only where these hold */
+    conjuncts asked;  /* ... and these, which readers at other indices say: need is among them */
+    conjuncts held;   /* hold already in all code that would compute it in place */
+    bool guarded;     /* stored, it is computed where asked holds and is 0 elsewhere */
 } plan;
 
 typedef struct binding { /* index -> its value in the code at hand */
@@ -117,7 +121,7 @@ typedef struct before {
 
 typedef struct sched {
     kernel *k;
-    const graph *g;
+    graph *g;
     machine_shape shape;
     unsigned without; /* choices left out */
     double *seconds;  /* by choice_id; NULL: nobody asks */
@@ -125,6 +129,8 @@ typedef struct sched {
     diags *ds;
     range *range;
     value_list live;
+    value_list conditions; /* made for the plan, operands first: not live */
+    size_t n_values;       /* those that the tables have */
     uint32_t *home;        /* by value id: graph_homes */
     const value **scan_of; /* by scan number */
     plan *plan;            /* by value id */
@@ -192,8 +198,13 @@ void plan_values(sched *s);
 bool in_prepare(const sched *s, const value *x, unsigned *budget);
 void plan_outputs(sched *s);             /* ... which values are made in outputs */
 void plan_row(sched *s, const value *v); /* ... an append's: in the history */
-void plan_uses(
-    sched *s); /* part of plan_values: context, many, same_space, need; decides what is stored */
+void plan_uses(sched *s); /* part of plan_values: context, many, same_space, need, asked; decides
+                             what is stored */
+void make_conditions(sched *s);  /* all that condition_on_source may give, before tables are made */
+void place_conditions(sched *s); /* completes `home` */
+/* c, which the elements that `read` looks at fulfil, over the source's indices; NULL: it cannot be
+ * said so. */
+const value *condition_on_source(sched *s, const value *read, const value *c);
 const kbuf *output_buf(const sched *s, size_t result);
 bool is_step_of(const sched *s, const value *v,
                 const ix *i); /* a step of a region that v lies in */

@@ -429,6 +429,8 @@ void plan_values(sched *s)
         if (v->where)
             s->plan[v->where->id].n_uses++;
     }
+    for (size_t i = 0; i < s->conditions.n; i++)
+        measure(s, s->conditions.v[i]);
     for (size_t i = 0; i < s->g->results.n; i++)
         s->plan[s->outs[i].v->id].n_uses++;
     plan_outputs(s);

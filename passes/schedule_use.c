@@ -20,6 +20,8 @@ typedef struct user {
     uint32_t context;
     bool same;        /* the user computes no element twice */
     conjuncts need;   /* it looks at elements only where these hold */
+    conjuncts asked;  /* ... and these, said over other indices before */
+    conjuncts held;   /* ... by then its code has tested these */
     uint32_t n_space; /* indices that its code runs over, steps not counted */
     bool reads;       /* it looks at other indices than its own */
 } user;
@@ -57,6 +59,15 @@ static void intersect(sched *s, conjuncts *into, const conjuncts *with)
     *into = (conjuncts){.v = keep, .n = n};
 }
 
+static bool is_among(const conjuncts *c, const conjuncts *all)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!contains(all, c->v[i]))
+            return false;
+    }
+    return true;
+}
+
 static conjuncts both(sched *s, conjuncts a, const value *where)
 {
     conjuncts b;
@@ -87,11 +98,15 @@ static void use(sched *s, const value *x, const user *u)
         p->many = u->context == ANY_CONTEXT;
         p->same_space = same;
         p->need = u->need;
+        p->asked = u->asked;
+        p->held = u->held;
         return;
     }
     p->many = p->many || p->context != u->context || u->context == ANY_CONTEXT;
     p->same_space = p->same_space && same;
     intersect(s, &p->need, &u->need);
+    intersect(s, &p->asked, &u->asked);
+    intersect(s, &p->held, &u->held);
 }
 
 /* Predicates are met conjunct by conjunct. */
@@ -100,7 +115,7 @@ static void use_where(sched *s, const value *where, user u)
     conjuncts c;
     if (!where)
         return;
-    u.need = (conjuncts){0};
+    u.need = u.asked = u.held = (conjuncts){0};
     split_conjuncts(s->scratch, where, &c);
     for (uint32_t i = 0; i < c.n; i++)
         use(s, c.v[i], &u);
@@ -114,27 +129,29 @@ static bool is_ready(const sched *s, const value *c, const value *v, int depth)
         return true;
     if (c->id < v->id && in_region_around(s, v, s->home[c->id]))
         return true;
-    bool ready = OP_HAS(c->op, T_ELEM) && is_cheap(c, p) && !p->stored && depth < 8;
+    const value *x = c->n_args ? c->args[0] : c;
+    bool read = c->op == OP_read && x->op == OP_input && !p->unsafe &&
+                !(s->step_axis && s->step_axis[x->id] >= 0);
+    bool ready = (OP_HAS(c->op, T_ELEM) || read) && is_cheap(c, p) && !p->stored && depth < 8;
     for (uint32_t i = 0; i < c->n_args && ready; i++)
         ready = is_ready(s, c->args[i], v, depth + 1);
     return ready && !c->where;
 }
 
 /* What v's nest may be restricted to: conjuncts over its own indices that are known before it. */
-static void limit_need(sched *s, const value *v)
+static void limit(sched *s, const value *v, conjuncts *need)
 {
-    plan *p = &s->plan[v->id];
-    const value **keep = ARENA_ARRAY(s->scratch, const value *, p->need.n);
+    const value **keep = ARENA_ARRAY(s->scratch, const value *, need->n);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < p->need.n; i++) {
-        const value *c = p->need.v[i];
+    for (uint32_t i = 0; i < need->n; i++) {
+        const value *c = need->v[i];
         bool known = is_ready(s, c, v, 0);
         for (uint32_t k = 0; k < c->n_ix && known; k++)
             known = value_has_ix(v, c->ix[k]) || is_step_of(s, v, c->ix[k]);
         if (known)
             keep[n++] = c;
     }
-    p->need = (conjuncts){.v = keep, .n = n};
+    *need = (conjuncts){.v = keep, .n = n};
 }
 
 /* --- reads --- */
@@ -257,10 +274,18 @@ static void count_map(const sched *s, const value *v)
                                         : RULE_maps_again);
 }
 
+/* Computing it may set a status, whatever its operands do. */
+static bool fails_itself(const sched *s, const value *v)
+{
+    return checks(s, v) || (v->op == OP_read && s->plan[v->id].unsafe);
+}
+
 static bool must_store(const sched *s, const value *v)
 {
     const plan *p = &s->plan[v->id];
     bool once = !p->many && p->same_space;
+    if (fails_itself(s, v) && !is_among(&p->asked, &p->held))
+        return true;
     if (OP_HAS(v->op, T_ELEM) && !decides(s, CHOICE_fuse_maps) && !stays_in_place(p))
         return true;
     if (v->op == OP_join)
@@ -274,7 +299,8 @@ static bool must_store(const sched *s, const value *v)
 static user user_of(sched *s, const value *v)
 {
     const plan *p = &s->plan[v->id];
-    user u = {.v = v, .n_space = n_free(s, v), .need = p->need};
+    user u = {.v = v, .n_space = n_free(s, v), .need = p->need, .asked = p->asked};
+    u.held = p->guarded ? p->asked : p->stored ? p->need : p->held;
     u.context = p->stored ? new_context(s) : p->many ? ANY_CONTEXT : p->context;
     u.same = p->stored || p->same_space;
     return u;
@@ -287,6 +313,18 @@ static void enter(sched *s, const value *v, user *u)
     u->context = p->stored || !p->many ? new_context(s) : ANY_CONTEXT;
 }
 
+/* Those that can be said of what is read. */
+static conjuncts on_source(sched *s, const value *read, conjuncts all)
+{
+    const value **keep = ARENA_ARRAY(s->scratch, const value *, all.n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all.n; i++) {
+        keep[n] = condition_on_source(s, read, all.v[i]);
+        n += keep[n] != NULL;
+    }
+    return (conjuncts){.v = keep, .n = n};
+}
+
 static void use_read(sched *s, const value *v, user u)
 {
     for (uint32_t i = 1; i < v->n_args; i++)
@@ -294,15 +332,31 @@ static void use_read(sched *s, const value *v, user u)
     use_where(s, v->where, u);
     enter(s, v, &u);
     u.reads = true;
+    u.asked = on_source(s, v, both(s, u.asked, v->where));
+    u.held = on_source(s, v, both(s, u.held, v->where));
     u.need = (conjuncts){0};
     u.same = u.same && is_injective(s, v);
     u.n_space = n_free(s, v->args[0]);
     use(s, v->args[0], &u);
 }
 
+/* Those that do not depend on i. */
+static conjuncts without(sched *s, conjuncts all, const ix *i)
+{
+    const value **keep = ARENA_ARRAY(s->scratch, const value *, all.n);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < all.n; k++) {
+        if (!value_has_ix(all.v[k], i))
+            keep[n++] = all.v[k];
+    }
+    return (conjuncts){.v = keep, .n = n};
+}
+
 static void use_join(sched *s, const value *v, user u)
 {
     u.need = (conjuncts){0};
+    u.asked = without(s, u.asked, v->bound[0]);
+    u.held = without(s, u.held, v->bound[0]);
     for (uint32_t i = 0; i < v->n_args; i++) {
         enter(s, v, &u);
         u.n_space = n_free(s, v) - 1 + value_has_ix(v->args[i], v->bound[i + 1]);
@@ -317,7 +371,7 @@ static void use_bound(sched *s, const value *v, user u)
     bool norm = OP_HAS(v->op, T_NORM);
     enter(s, v, &u);
     if (norm)
-        u.need = (conjuncts){0};
+        u.need = u.asked = u.held = (conjuncts){0};
     else
         u.n_space += v->n_bound;
     if (v->op == OP_reduce && v->kind == RED_logsumexp)
@@ -327,6 +381,8 @@ static void use_bound(sched *s, const value *v, user u)
         w.context = ANY_CONTEXT;
     use_where(s, v->where, w);
     u.need = both(s, u.need, v->where);
+    u.asked = both(s, u.asked, v->where);
+    u.held = both(s, u.held, v->where);
     for (uint32_t i = 0; i < v->n_args; i++)
         use(s, v->args[i], &u);
 }
@@ -390,6 +446,8 @@ static void use_online(sched *s, const value *v)
     u.n_space = n_free(s, v) + v->n_bound;
     use_where(s, v->where, u);
     u.need = both(s, u.need, v->where);
+    u.asked = both(s, u.asked, v->where);
+    u.held = both(s, u.held, v->where);
     for (uint32_t i = 0; i < v->n_args; i++) {
         const value *x = v->args[i];
         user w = u;
@@ -453,14 +511,16 @@ void plan_uses(sched *s)
         }
         if (OP_HAS(v->op, T_BINDS))
             choose_form(s, v);
+        limit(s, v, &p->need);
+        limit(s, v, &p->asked);
         p->stored = p->stored || must_store(s, v);
         if (!p->stored)
             p->row_form = false;
         if (OP_HAS(v->op, T_ELEM))
             count_map(s, v);
-        limit_need(s, v);
+        p->guarded = p->stored && fails_itself(s, v) && !is_among(&p->asked, &p->need);
         if (OP_HAS(v->op, T_NORM))
-            p->need = (conjuncts){0};
+            p->need = p->asked = (conjuncts){0};
         pass_on(s, v);
     }
 }

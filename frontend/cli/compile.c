@@ -97,7 +97,7 @@ void program_keep_scheduled(void *ctx, const graph *before, const char *passes)
 
 /* A kernel with all that is done to it; steps: g is a step graph. */
 static kernel *schedule_one(session *s, const compile_options *c, const machine_shape *shape,
-                            const graph *g, bool steps)
+                            graph *g, bool steps)
 {
     const pass_options o = watched(s, c);
     s->scheduled_for =

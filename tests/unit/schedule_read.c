@@ -53,6 +53,44 @@ static const row rows[] = {
            " %x = read %w[%ids, e] where t < %n : f32<t:T, e:E>\n"
            " %s = reduce sum %x over t where t < %n : f32<e:E>\n output \"s\" f32 %s[e]\n"),
      "V=3 E=2 T=4", 3, CASE_TRAPS | EXCLUDED},
+    {"asked for by two readers",
+     GRAPH("f32", "V, E, T, D",
+           " %w = param \"w\" f32 : f32<v:V, e:E>\n %ids = input \"ids\" i64 : i64<t:T>\n"
+           " %n = input \"n\" i64 : i64<>\n %x = read %w[%ids, e] : f32<t:T, e:E>\n"
+           " %y = tanh %x : f32<t:T, e:E>\n"
+           " %a = read %y[i, e] where i < %n : f32<i:T, e:E>\n"
+           " %s = reduce sum %a over e : f32<i:T>\n"
+           " %b = read %y[j, d] : f32<j:T, d:E>\n"
+           " %m = reduce max %b over j where j < %n and 1 <= j : f32<d:E>\n"
+           " %u = param \"u\" f32 : f32<e:E, h:D>\n"
+           " %z = contract %y, %u over e, t where t < %n : f32<h:D>\n"
+           " output \"s\" f32 %s[i]\n output \"m\" f32 %m[d]\n output \"z\" f16 %z[h]\n"),
+     "V=3 E=2 T=4 D=3", 3, CASE_TRAPS},
+    {"asked for behind a product",
+     GRAPH("f32", "V, E, T",
+           " %w = param \"w\" f32 : f32<v:V, e:E>\n %ids = input \"ids\" i64 : i64<t:T>\n"
+           " %n = input \"n\" i64 : i64<>\n %x = read %w[%ids + 1, e] : f32<t:T, e:E>\n"
+           " %u = param \"u\" f32 : f32<e:E, h:E>\n"
+           " %y = contract %x, %u over e : f32<t:T, h:E>\n"
+           " %z = read %y[t, e] : f32<t:T, e:E>\n %c = add %z, %x : f32<t:T, e:E>\n"
+           " %q = read %c[i, e] : f32<i:T, e:E>\n"
+           " %a = contract %q, %c over e, t where t < %n and i < %n and t <= i : f32<i:T>\n"
+           " %b = read %a[k] where k < %n : f32<k:T>\n"
+           " %m = reduce max %c over t where t < %n : f32<e:E>\n"
+           " output \"b\" f32 %b[k]\n output \"m\" f32 %m[e]\n"),
+     "V=4 E=2 T=5", 3, CASE_TRAPS},
+    {"asked for by a mask",
+     GRAPH("f32", "V, E, T",
+           " %w = param \"w\" f32 : f32<v:V, e:E>\n %ids = input \"ids\" i64 : i64<t:T>\n"
+           " %ok = input \"ok\" bool : bool<t:T>\n %k = add %ids, %ids : i64<t:T>\n"
+           " %x = read %w[%k, e] : f32<t:T, e:E>\n"
+           " %okj = read %ok[j] : bool<j:T>\n %xj = read %x[j, e] : f32<j:T, e:E>\n"
+           " %a = reduce sum %xj over j where %okj : f32<e:E>\n"
+           " %y = join m of (e %x), (d:2 1.0) : f32<m:E + 2, t:T>\n"
+           " %yi = read %y[m, i] : f32<m:E + 2, i:T>\n %oki = read %ok[i] : bool<i:T>\n"
+           " %b = reduce max %yi over i where %oki : f32<m:E + 2>\n"
+           " output \"a\" f32 %a[e]\n output \"b\" f32 %b[m]\n"),
+     "V=5 E=2 T=4", 3, CASE_TRAPS},
     {"clamped",
      GRAPH("f32", "V, T",
            " %w = param \"w\" f32 : f32<v:V>\n %ids = input \"ids\" i64 : i64<t:T>\n"
