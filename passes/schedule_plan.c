@@ -376,6 +376,18 @@ static const ix *last_axis(const sched *s, const value *v)
     return best;
 }
 
+/* What users leave out by inputs is not known in `prepare`. */
+static void keep_prepared(sched *s, conjuncts *need)
+{
+    const value **keep = ARENA_ARRAY(s->scratch, const value *, need->n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < need->n; i++) {
+        if (s->plan[need->v[i]->id].index_only && s->weights[need->v[i]->id])
+            keep[n++] = need->v[i];
+    }
+    *need = (conjuncts){.v = keep, .n = n};
+}
+
 static void make_temp(sched *s, const value *v)
 {
     plan *p = &s->plan[v->id];
@@ -398,6 +410,8 @@ static void make_temp(sched *s, const value *v)
         }
     }
     kbuf_role role = !OP_HAS(v->op, T_REGION) && is_prepared(s, v) ? KB_PREPARED : KB_TEMP;
+    if (role == KB_PREPARED)
+        keep_prepared(s, &p->need);
     p->buf = kernel_buf(s->k, role, name_of(v), temp_store(s, v->dt), shape, n);
     p->axes = axes;
 }
