@@ -118,6 +118,18 @@ static bool sum_is_used(const kblock *b, const kvar *v)
 
 /* --- independence --- */
 
+/* No iteration changes e. */
+static bool is_fixed(const look *l, const kexpr *e)
+{
+    if (e->kind == KX_VAR)
+        return e->var != l->loop->var && !e->var->mutable && !is_in(e->var, l->own.v, l->own.n);
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!is_fixed(l, e->args[i]))
+            return false;
+    }
+    return e->kind == KX_CONST || e->kind == KX_DIM || e->kind == KX_OP;
+}
+
 /* e is i, or i plus or minus what no iteration changes. */
 static bool moves_with(const look *l, const kexpr *e)
 {
@@ -126,11 +138,7 @@ static bool moves_with(const look *l, const kexpr *e)
     if (e->kind != KX_OP || (e->op != OP_add && e->op != OP_sub))
         return false;
     for (int k = 0; k < (e->op == OP_add ? 2 : 1); k++) {
-        const kexpr *rest = e->args[1 - k];
-        bool fixed = rest->kind == KX_CONST || rest->kind == KX_DIM ||
-                     (rest->kind == KX_VAR && rest->var != l->loop->var && !rest->var->mutable &&
-                      !is_in(rest->var, l->own.v, l->own.n));
-        if (fixed && moves_with(l, e->args[k]))
+        if (is_fixed(l, e->args[1 - k]) && moves_with(l, e->args[k]))
             return true;
     }
     return false;
