@@ -11,8 +11,9 @@ typedef struct verifier {
     arena *scratch;
     value_list live;
     bool ok;
-    const value **scan;   /* by number: the live scan, or NULL */
-    const int *step_axis; /* step graphs: by value id */
+    const value **scan;        /* by number: the live scan, or NULL */
+    const int *step_axis;      /* step graphs: by value id */
+    VEC(const char *) foreign; /* symbols that expressions may have and the graph does not list */
 } verifier;
 
 static diag *fault(verifier *f, const value *v, const char *fmt, ...)
@@ -43,12 +44,20 @@ static bool is_symbol(const graph *g, const char *name)
     return false;
 }
 
-static void check_dim(verifier *f, const value *v, const dim *d)
+static void find_foreign(verifier *f)
 {
     for (uint32_t s = 0; s < dims_n_symbols(f->g->dims); s++) {
         const char *name = dims_symbol(f->g->dims, s);
-        if (!is_symbol(f->g, name) && dim_mentions(d, name))
-            fault(f, v, "the dim %s is not one of the graph's dims", name);
+        if (!is_symbol(f->g, name))
+            vec_push(f->scratch, &f->foreign, name);
+    }
+}
+
+static void check_dim(verifier *f, const value *v, const dim *d)
+{
+    for (size_t s = 0; s < f->foreign.n; s++) {
+        if (dim_mentions(d, f->foreign.v[s]))
+            fault(f, v, "the dim %s is not one of the graph's dims", f->foreign.v[s]);
     }
 }
 
@@ -317,6 +326,7 @@ static void verify_all(void *ctx, arena *scratch)
     verifier *f = ctx;
     const graph *g = f->g;
     f->scratch = scratch;
+    find_foreign(f);
     check_names(f);
     check_interface(f, g->inputs.v, g->inputs.n, "inputs");
     check_interface(f, g->params.v, g->params.n, "params");

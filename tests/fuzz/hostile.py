@@ -475,7 +475,7 @@ def run(command, seconds, megabytes, name):
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--attnc", default=os.environ.get("ATTNC"))
-    a.add_argument("--seconds", type=float, default=1.0)
+    a.add_argument("--seconds", type=float, default=3.0)
     a.add_argument("--megabytes", type=float, default=256)
     a.add_argument("--only", action="append")
     a.add_argument("--write", help="keep the programs in this folder")
