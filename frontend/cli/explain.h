@@ -21,4 +21,12 @@ const char *source_line(session *s, span at);
 const char *value_name(session *s, const value *v);
 const char *mask_text(session *s, const value *v);
 
+/* Formulas of one model that are shown together (explain_formula.c): what stands in them often has
+ * a name. d NULL: too large a number. */
+typedef struct formulas formulas;
+formulas *formulas_new(session *s, const graph *g, const dim *const *all, size_t n);
+const char *formula_text(formulas *f, const dim *d);
+/* A line `lead NAME = what it means` for each name. */
+void formulas_put_names(formulas *f, const char *lead, strbuf *out);
+
 #endif

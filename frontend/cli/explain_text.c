@@ -127,15 +127,26 @@ static void put_mask(rows *r, const explain_mask *m)
     }
 }
 
-static void put_work(session *s, const explanation *x, strbuf *out)
+static void put_formulas(session *s, const graph *g, const explanation *x, strbuf *out)
+{
+    const cost *w = &x->work;
+    const dim *all[] = {w->flops, w->calls, w->bytes, x->workspace, x->prepared};
+    static const char *const title[] = {"operations", "functions", "memory", "workspace",
+                                        "prepared"};
+    enum { N = sizeof all / sizeof *all, FIRST_OF_BYTES = 2 };
+    formulas *f = formulas_new(s, g, all, N);
+    for (size_t i = 0; i < N; i++)
+        sb_printf(out, "  %-10s  %s%s\n", title[i], formula_text(f, all[i]),
+                  i >= FIRST_OF_BYTES ? " bytes" : "");
+    formulas_put_names(f, "  where       ", out);
+}
+
+static void put_work(session *s, const graph *g, const explanation *x, strbuf *out)
 {
     const cost *w = &x->work;
     sb_puts(out, "work\n");
     if (!w->sized) {
-        sb_printf(out, "  operations  %s\n  functions   %s\n  memory      %s bytes\n",
-                  formula(s, w->flops), formula(s, w->calls), formula(s, w->bytes));
-        sb_printf(out, "  workspace   %s bytes\n  prepared    %s bytes\n", formula(s, x->workspace),
-                  formula(s, x->prepared));
+        put_formulas(s, g, x, out);
         return;
     }
     const char *most = w->exact ? "" : "at most ";
@@ -171,7 +182,7 @@ static void put_model(session *s, const explained *e, strbuf *out)
     for (size_t i = 0; i < x->masks.n; i++)
         put_mask(&r, &x->masks.v[i]);
     put_rows("masks", &r, out);
-    put_work(s, x, out);
+    put_work(s, e->g, x, out);
 }
 
 void explain_text(session *s, const explained_list *all, strbuf *out)

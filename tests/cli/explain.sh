@@ -109,6 +109,21 @@ END
 expect 0 "$ATTNC" explain by_data.attn
 says out "id[j] == i: no test: each j goes to the i that it names"
 
+# What stands in formulas often has a name, by another letter than the dims, and only where it cannot be negative.
+cat >named.attn <<'END'
+encoder project(x: [T, n1], z: [T, K]) -> (y: [T, H]) {
+  param A: [H, n1]
+  param C: [H, K]
+  param b: [H]
+  y[t] = tanh(A @ x[t] + b) * (C @ z[t])
+}
+model run[B] = project
+END
+expect 0 "$ATTNC" explain named.attn
+says out "where       n2 = ((H + 63) // 64)"
+says out "*n1*n2"
+says_not out "n1 ="
+
 # Everything, of a file with several models; wrong files as for the other commands.
 printf 'fn f(x: [T]) -> [T] {\n  return x + 1\n}\nmodel a = f\nmodel b[B] = f\n' >two.attn
 expect 0 "$ATTNC" explain two.attn

@@ -2,7 +2,7 @@
 """hostile.py: programs made to hurt. Each must end within the time and memory given, with success
 or with errors (exit 0, 1 or 2), never by a signal or an internal error.
 
-    hostile.py --attnc build/attnc [--seconds 1] [--megabytes 256] [--only NAME] [--write DIR]
+    hostile.py --attnc build/attnc [--seconds 3] [--megabytes 256] [--only NAME] [--write DIR]
 
 With a sanitizer the limits mean nothing: raise them (--seconds 60 --megabytes 4000)."""
 import argparse
