@@ -124,12 +124,8 @@ static const dim *solve_for(sema *s, const dim *diff, const char *sym)
             }
             if (at->kind != ATOM_SYM && (dim_mentions(at->a, sym) || dim_mentions(at->b, sym)))
                 return NULL;
-            const dim *f = at->kind == ATOM_SYM     ? dim_sym(t, at->name)
-                           : at->kind == ATOM_DIV   ? dim_floordiv(t, at->a, at->b)
-                           : at->kind == ATOM_EXACT ? dim_exact(t, at->a, at->b)
-                           : at->kind == ATOM_MOD   ? dim_mod(t, at->a, at->b)
-                           : at->kind == ATOM_MAX   ? dim_max(t, at->a, at->b)
-                                                    : dim_min(t, at->a, at->b);
+            const dim *f = at->kind == ATOM_SYM ? dim_sym(t, at->name)
+                                                : dim_of_kind(t, at->kind, at->a, at->b);
             prod = dim_mul(t, prod, f);
         }
         if (hits > 1)

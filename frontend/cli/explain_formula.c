@@ -45,26 +45,10 @@ static void count_parts(formulas *f, const dim *d)
     }
 }
 
-static const dim *apply(dims *t, atom_kind kind, const dim *a, const dim *b)
-{
-    switch (kind) {
-    case ATOM_DIV:
-        return dim_floordiv(t, a, b);
-    case ATOM_EXACT:
-        return dim_exact(t, a, b);
-    case ATOM_MOD:
-        return dim_mod(t, a, b);
-    case ATOM_MAX:
-        return dim_max(t, a, b);
-    default:
-        return dim_min(t, a, b);
-    }
-}
-
 /* A name is a symbol, and no symbol is negative. */
 static bool may_have_name(formulas *f, const dim_atom *x)
 {
-    const dim *d = apply(f->of, x->kind, x->a, x->b);
+    const dim *d = dim_of_kind(f->of, x->kind, x->a, x->b);
     return d && dim_proved_le(f->of, dim_const(f->of, 0), d);
 }
 
@@ -73,7 +57,7 @@ static const dim *shortened(formulas *f, const dim *d);
 /* The atom itself, of shortened operands. */
 static const dim *spelled(formulas *f, const dim_atom *x)
 {
-    return apply(f->table, x->kind, shortened(f, x->a), shortened(f, x->b));
+    return dim_of_kind(f->table, x->kind, shortened(f, x->a), shortened(f, x->b));
 }
 
 static const dim *shortened(formulas *f, const dim *d)

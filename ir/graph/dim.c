@@ -398,17 +398,21 @@ bool dim_mentions(const dim *d, const char *symbol)
 /* --- substitution: builds in `t`, which need not be the table of d when `by` replaces every symbol
  * --- */
 
-typedef const dim *binary_fn(dims *t, const dim *a, const dim *b);
-static binary_fn *const compound_fn[] = {
-    [ATOM_DIV] = dim_floordiv, [ATOM_EXACT] = dim_exact, [ATOM_MOD] = dim_mod,
-    [ATOM_MAX] = dim_max,      [ATOM_MIN] = dim_min,
-};
+const dim *dim_of_kind(dims *t, atom_kind kind, const dim *a, const dim *b)
+{
+    typedef const dim *binary_fn(dims *, const dim *, const dim *);
+    static binary_fn *const by_kind[] = {
+        [ATOM_DIV] = dim_floordiv, [ATOM_EXACT] = dim_exact, [ATOM_MOD] = dim_mod,
+        [ATOM_MAX] = dim_max,      [ATOM_MIN] = dim_min,
+    };
+    return by_kind[kind](t, a, b);
+}
 
 static const dim *subst_atom(dims *t, const dim_atom *x, const dim *const *by)
 {
     if (x->kind == ATOM_SYM)
         return by[x->sym] ? by[x->sym] : dim_of_atom(t, x);
-    return compound_fn[x->kind](t, dim_subst(t, x->a, by), dim_subst(t, x->b, by));
+    return dim_of_kind(t, x->kind, dim_subst(t, x->a, by), dim_subst(t, x->b, by));
 }
 
 const dim *dim_subst(dims *t, const dim *d, const dim *const *by)

@@ -63,6 +63,8 @@ const dim *dim_exact(dims *t, const dim *a,
 const dim *dim_mod(dims *t, const dim *a, const dim *b);
 const dim *dim_max(dims *t, const dim *a, const dim *b); /* folds where the order is proved */
 const dim *dim_min(dims *t, const dim *a, const dim *b);
+/* The one of these that makes atoms of that kind, which is not ATOM_SYM. */
+const dim *dim_of_kind(dims *t, atom_kind kind, const dim *a, const dim *b);
 
 bool dim_is_const(const dim *d, int64_t *value);
 bool dim_is_sym(const dim *d, const char **name);

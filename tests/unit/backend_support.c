@@ -83,3 +83,15 @@ const char *bench_errors(bench *b)
     }
     return sb_text(&s);
 }
+
+const char *text_replaced(arena *a, const char *text, const char *word, const char *by)
+{
+    strbuf b = {.a = a};
+    const char *at;
+    for (; (at = strstr(text, word)) != NULL; text = at + strlen(word)) {
+        sb_putn(&b, text, (size_t)(at - text));
+        sb_puts(&b, by);
+    }
+    sb_puts(&b, text);
+    return sb_text(&b);
+}

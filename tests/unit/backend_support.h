@@ -23,6 +23,8 @@ void bench_compile(bench *b, const backend_options *o);
 backend_entry bench_entry(bench *b, const char *name);
 /* All three for one kernel of that name. */
 backend_entry bench_run(bench *b, const char *name, const char *text);
+/* The text with each `word` in it replaced. */
+const char *text_replaced(arena *a, const char *text, const char *word, const char *by);
 /* The texts of the errors reported so far, each on a line. */
 const char *bench_errors(bench *b);
 

@@ -80,18 +80,6 @@ static const form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-static const char *replaced(arena *a, const char *text, const char *word, const char *by)
-{
-    strbuf b = {.a = a};
-    const char *at;
-    for (; (at = strstr(text, word)) != NULL; text = at + strlen(word)) {
-        sb_putn(&b, text, (size_t)(at - text));
-        sb_puts(&b, by);
-    }
-    sb_puts(&b, text);
-    return sb_text(&b);
-}
-
 static const char *text_of(arena *a, const form *f, const char *real, const char *name, bool tile)
 {
     const char *text = arena_printf(
@@ -108,7 +96,7 @@ static const char *text_of(arena *a, const form *f, const char *real, const char
         " unroll for r3 in 0 .. 3 {\n VECTOR for c3 in 0 .. 16 {\n acc[r3, c3] = 0.0\n }\n }\n"
         " %s\n unroll for r4 in 0 .. 3 {\n VECTOR for c4 in 0 .. 16 {\n %s\n }\n }\n %s\n}\n",
         name, f->sum, f->put, f->after);
-    return replaced(a, replaced(a, text, "VECTOR", tile ? "vector" : ""), "REAL", real);
+    return text_replaced(a, text_replaced(a, text, "VECTOR", tile ? "vector" : ""), "REAL", real);
 }
 
 typedef struct data {

@@ -125,18 +125,6 @@ static const form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-static const char *replaced(arena *a, const char *text, const char *word, const char *by)
-{
-    strbuf b = {.a = a};
-    const char *at;
-    for (; (at = strstr(text, word)) != NULL; text = at + strlen(word)) {
-        sb_putn(&b, text, (size_t)(at - text));
-        sb_puts(&b, by);
-    }
-    sb_puts(&b, text);
-    return sb_text(&b);
-}
-
 static const char *text_of(arena *a, const form *f, const char *real, const char *name, bool vector,
                            const char *loop)
 {
@@ -152,7 +140,7 @@ static const char *text_of(arena *a, const form *f, const char *real, const char
         " buffer c : temp u8[N]\n buffer t : reg REAL[3]\n buffer tile : reg REAL[3, 24]\n"
         " let ge0 : bool = le(0, N)\n %s\n %s for %s {\n %s\n }\n %s\n}\n",
         name, f->before, vector ? "vector" : "", loop, f->body, f->after);
-    return replaced(a, replaced(a, text, "VECTOR", vector ? "vector" : ""), "REAL", real);
+    return text_replaced(a, text_replaced(a, text, "VECTOR", vector ? "vector" : ""), "REAL", real);
 }
 
 /* ---- One run
